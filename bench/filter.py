@@ -55,6 +55,7 @@ def sqmc(model, observations, count, seed):
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--runs", type=int, default=40)
+    options.add_argument("--first-seed", type=int, default=0, help="runs have this seed, the next one, …")
     options.add_argument("--dims", type=int, nargs="+", default=[1, 2, 4])
     given = options.parse_args()
     kept = example.KEPT
@@ -63,7 +64,7 @@ def main():
     for dim in given.dims:
         model = example.Model(dim)
         errors = {name: [] for name in ("plain", "100", "200", "sqmc", "herding")}
-        for seed in range(given.runs):
+        for seed in range(given.first_seed, given.first_seed + given.runs):
             observations = model.observed(seed)
             truth = example.kalman(model, observations)
             means = {

@@ -265,6 +265,19 @@ def test_resample_represents_the_weights_and_may_repeat():
     assert list(ss.resample(frame, weights, 10).take(frame).columns) == ["a", "b"]
 
 
+@needs_the_command
+def test_the_command_resamples_the_same_and_never_a_row_without_weight(tmp_path):
+    x = np.random.default_rng(4).normal(size=(60, 2))
+    weights = np.where(np.arange(60) % 4 == 0, 0.0, np.exp(x[:, 0]))
+    pd.DataFrame({"a": x[:, 0], "b": x[:, 1], "w": weights}).to_csv(tmp_path / "x.csv", index=False)
+    for n in (20, 60, 90):
+        words = [COMMAND, "thin", tmp_path / "x.csv", "-n", str(n), "--weight-column", "w", "--repeats", "--search", "0"]
+        subprocess.run([*words, "-q", "-o", tmp_path / "o.csv", "--indices", tmp_path / "i"], check=True)
+        rows = np.loadtxt(tmp_path / "i", dtype=int)
+        assert rows.tolist() == ss.resample(x, weights, n).indices.tolist()
+        assert len(rows) == n and (weights[rows] > 0).all()
+
+
 @pytest.mark.filterwarnings("ignore:the weights are very uneven")
 def test_a_row_with_all_the_weight_is_every_row():
     weights = np.zeros(20)

@@ -28,6 +28,8 @@ const MOST_STEPS: usize = 60;
 const MOST_HALVINGS: usize = 30;
 /// Means of features are zero at this part of their standard deviations.
 const CLOSE: f64 = 1e-11;
+/// And at this part of those that they had before.
+const NEAR: f64 = 1e-8;
 /// What is added to the diagonal of correlations of features, of which some may repeat others.
 const JITTER: f64 = 1e-10;
 /// The Hessian is computed anew where a step leaves more than this of the gradient, of few features and of many.
@@ -226,10 +228,15 @@ pub(crate) fn balance(
     let mut lambda = vec![0.0; count];
     let mut dual = Dual::at(features, &lambda, start, watch)?;
     let Some(mut hessian) = Correlations::new(squares, dim, &dual.means) else { return Ok(None) };
+    let scales = hessian.scales.clone();
     let (left, mut is_fresh) = (if count > MANY { LEFT_OF_MANY } else { LEFT }, true);
     for steps in 0..MOST_STEPS {
         let size = distance(&dual.means, &hessian.scales);
         if size <= CLOSE {
+            // Weights on few rows make features constant, which then have no error in units of their spread.
+            if distance(&dual.means, &scales) > NEAR {
+                return Ok(None);
+            }
             let shares: Vec<f64> = (0..features.rows).map(|row| dual.share(row)).collect();
             return Ok(Some(Balanced { shares, steps }));
         }

@@ -5,8 +5,9 @@ use crate::linalg::{Factor, dot};
 use crate::weights::balance::Columns;
 use crate::{Error, Points, Result};
 
-/// Steps towards the nearest numbers that rows can have.
-const STEPS: usize = 2000;
+/// Steps towards the nearest numbers that rows can have, at most and at least, and values of functions in all of them.
+const STEPS: (usize, usize) = (100, 2000);
+const VALUES: usize = 1_000_000_000;
 
 /// Why a published number cannot be matched.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -263,7 +264,8 @@ pub(super) fn nearest(
     let open: Vec<usize> = (0..features.rows).filter(|&row| start[row] > 0.0).collect();
     let (mut values, mut mean) = (vec![0.0; features.count], vec![0.0; features.count]);
     (features.fill)(open[0], &mut mean);
-    for _ in 0..STEPS {
+    let steps = (VALUES / (open.len() * features.count.max(1))).clamp(STEPS.0, STEPS.1);
+    for _ in 0..steps {
         let (mut best, mut least) = (open[0], f64::INFINITY);
         for &row in &open {
             (features.fill)(row, &mut values);
