@@ -1,6 +1,7 @@
 """Files by their paths: the rows of the command and of the object that ArviZ or xarray reads from the same file."""
 
 import os
+import shutil
 import subprocess
 import warnings
 from pathlib import Path
@@ -78,11 +79,16 @@ def test_a_path_is_what_xarray_reads_from_it(tmp_path, name):
     path = written(tmp_path, name)
     values, names = ssaz.matrix(opened(path))
     result = ss.thin(path, 8)
+    if "apart" in name:
+        # Without a list of them, xarray has the arrays in the order of the folder.
+        order = [names.index(name) for name in result.names]
+        values, names = values[:, order], tuple(names[j] for j in order)
     assert result.names == names
     assert result.points.tolist() == values[result.indices].tolist()
     _, expected = ssaz.thin(opened(path), 8, return_result=True)
     assert result.indices.tolist() == expected.indices.tolist()
-    assert result.mmd == expected.mmd and result.draws.kernel_ess == expected.draws.kernel_ess
+    assert result.mmd == pytest.approx(expected.mmd, rel=1e-6)
+    assert result.draws.kernel_ess == pytest.approx(expected.draws.kernel_ess, rel=1e-6)
 
 
 @needs_the_command
@@ -106,7 +112,7 @@ def test_the_files_of_arviz_nutpie_and_numpyro(tmp_path):
             subprocess.run([COMMAND, "thin", path, "-n", "6", "-o", out, "--indices", rows, "-q"], check=True)
             indices = np.loadtxt(rows, dtype=int)
             _same(opened(out), ssaz.take(opened(path), indices))
-            out.unlink() if out.is_file() else None
+            shutil.rmtree(out) if out.is_dir() else out.unlink()
 
 
 def _same(found, expected):
@@ -149,7 +155,7 @@ def test_several_files_are_several_chains(tmp_path):
     read = [pd.read_csv(path) for path in paths]
     result = ss.thin(paths, 10)
     assert result.indices.tolist() == ss.thin(pd.concat(read), 10, chains=3).indices.tolist()
-    assert len(result.draws.chains) == 3 if hasattr(result.draws, "chains") else result.draws is not None
+    assert result.draws.chains == 3
 
 
 def test_columns_have_their_roles(tmp_path):

@@ -21,6 +21,7 @@ mod reading;
 mod scores;
 mod snapshots;
 mod thin;
+mod trees;
 mod verbs;
 
 /// A file that is not among these modules would never be compiled, and nobody would miss it.

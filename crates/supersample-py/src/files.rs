@@ -34,6 +34,7 @@ pub(crate) struct FileRows {
 
 /// Reads files; several are several chains. The lists name columns as `--columns`, `--exclude` and `--functions` do.
 #[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "keywords of one call")]
 #[pyo3(signature = (paths, *, only, excluded, functions, weight, group, drop))]
 pub(crate) fn read_draws(
     py: Python<'_>,
@@ -72,8 +73,9 @@ fn read(paths: &[PathBuf], reading: &Reading<'_>) -> supersample_io::Result<File
         0 => Vec::new(),
         _ => (0..rows).filter(|&number| draws.row_of_number(number).is_none()).collect(),
     };
-    // Python has its own words for notes about columns.
-    let notes = draws.notes().iter().filter(|note| !matches!(note, Note::Columns(_)));
+    // Python has its own words for notes about columns, and the rows that are left out were asked for.
+    let notes =
+        draws.notes().iter().filter(|note| !matches!(note, Note::Columns(_) | Note::MissingRows { .. }));
     Ok(FileRows {
         notes: notes.map(ToString::to_string).collect(),
         unused: owned(draws.unused_names()),

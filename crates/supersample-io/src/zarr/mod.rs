@@ -96,8 +96,16 @@ fn open(origin: &Origin) -> Result<Opened> {
         });
         arrays.insert(node.path, array);
     }
+    sort(&mut root);
     let store = ZarrStore { folder: folder.to_path_buf(), arrays, most_bytes, cache: Mutex::default() };
     Ok(Opened { root, store: Box::new(store), zarr_format: Some(zarr_format) })
+}
+
+/// Arrays and groups in the order in which zarr-python lists them.
+fn sort(group: &mut Group) {
+    group.variables.sort_by_key(|variable| variable.name.to_lowercase());
+    group.groups.sort_by_key(|group| group.name.to_lowercase());
+    group.groups.iter_mut().for_each(sort);
 }
 
 /// The group of this path, made where it is missing.
