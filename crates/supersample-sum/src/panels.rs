@@ -250,13 +250,12 @@ impl Panels<f32> {
 
 /// Writes the coordinates of a point `stride` places apart, and minus their squared norm if asked for.
 fn put_point<T: Lane>(x: &[f64], coordinates: &Coordinates, to: &mut [T], stride: usize, has_norm: bool) {
-    let mut norm = 0.0;
-    for (column, &x) in x.iter().enumerate() {
-        let coordinate: T = coordinates.coordinate(column, x);
-        to[column * stride] = coordinate;
-        norm -= coordinate.to_f64() * coordinate.to_f64();
+    for ((column, &x), to) in x.iter().enumerate().zip(to.iter_mut().step_by(stride)) {
+        *to = coordinates.coordinate(column, x);
     }
     if has_norm {
-        to[x.len() * stride] = T::from_f64(norm);
+        let written = to.iter().step_by(stride).take(x.len());
+        let norm: f64 = written.map(|coordinate| coordinate.to_f64() * coordinate.to_f64()).sum();
+        to[x.len() * stride] = T::from_f64(-norm);
     }
 }
