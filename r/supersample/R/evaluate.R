@@ -57,7 +57,10 @@ subset_of <- function(y, weight, prepared, given) {
   if (is.null(weight) && !is.null(table$log_weight)) weight <- exp(table$log_weight - max(table$log_weight))
   if (is.null(weight) && table$is_named) weight <- table$column("weight")
   weight <- per_row(weight, "subset_weight", count, "y")
-  if (!is.null(weight)) weight <- weight / sum(weight)
+  if (!is.null(weight)) {
+    if (!isTRUE(is.finite(sum(weight)) && sum(weight) != 0)) refuse("subset_weight must be finite numbers whose sum is not 0")
+    weight <- weight / sum(weight)
+  }
   functions <- if (is.character(given$functions)) {
     t(table$values[, elements(given$functions, table$names, "functions of y"), drop = FALSE])
   } else if (!is.null(given$functions)) {

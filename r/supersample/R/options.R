@@ -69,10 +69,16 @@ prepare <- function(x, given, method = NULL) {
   native$functions <- functions$x
   native$function_names <- functions$names
   if (!is.null(given$match)) {
+    if (!is.null(given$chains)) refuse("chains cannot be used with match; leave one of them out")
     other <- as_table(given$match, "match")
     native$match <- t(same_columns(other, colnames(values), table$is_named, "match"))
+    refuse_not_finite(t(native$match), "match")
     native$match_weight <- per_row(given$match_weight, "match_weight", nrow(other$values), "match")
-    if (is.null(native$match_weight)) native$match_log_weight <- other$log_weight
+    if (is.null(native$match_weight)) {
+      native$match_log_weight <- other$log_weight
+    } else if (!isTRUE(all(native$match_weight >= 0) && sum(native$match_weight) > 0 && all(is.finite(native$match_weight)))) {
+      refuse("match_weight must be finite numbers that are not negative, and not all 0")
+    }
     native$match_functions <- functions$match
     # Chains are those of draws of the target, and these rows may be none.
     native$chains <- NULL
@@ -192,6 +198,7 @@ functions_of <- function(functions, table, match) {
     refuse("with match, functions are names of columns of both, or a list of two: those of x and those of match")
   }
   tables <- lapply(pair, as_table, what = "functions")
+  if (!ncol(tables[[1]]$values)) refuse("functions has no columns of numbers; leave it out")
   if (length(tables[[1]]$skipped)) refuse("functions: ", quoted(tables[[1]]$skipped), " has no numbers; leave it out")
   if (nrow(tables[[1]]$values) != nrow(table$values)) {
     rows <- counted(nrow(tables[[1]]$values), "row")
@@ -199,6 +206,16 @@ functions_of <- function(functions, table, match) {
   }
   other <- if (length(tables) == 2) t(tables[[2]]$values)
   list(x = t(tables[[1]]$values), match = other, names = tables[[1]]$names)
+}
+
+# Refuses a number that is none, which the library would take for one of x.
+refuse_not_finite <- function(values, what) {
+  bad <- which(!is.finite(values), arr.ind = TRUE)
+  if (!nrow(values)) refuse(what, " has no rows")
+  if (nrow(bad)) {
+    column <- colnames(values)[bad[1, 2]]
+    refuse("row ", bad[1, 1], ", column ", quoted(column), " of ", what, " is ", values[bad[1, , drop = FALSE]], "; drop or impute it first")
+  }
 }
 
 # The columns of another table that these coordinates name, or all of them where one has no names.
@@ -266,7 +283,7 @@ options_in <- function(given, names, functions) {
   )
   if (!is.null(given$repeats)) native$unique <- !as_flag(given$repeats, "repeats")
   if (!is.null(given$bandwidth) && !identical(given$bandwidth, "median")) {
-    if (!is.numeric(given$bandwidth)) refuse("bandwidth is ", said(given$bandwidth), "; give \"median\" or a length")
+    if (!is.numeric(given$bandwidth) || !length(given$bandwidth)) refuse("bandwidth is ", said(given$bandwidth), "; give \"median\" or a length")
     native$bandwidth <- as.double(given$bandwidth)
   }
   if (is.numeric(given$preconditioner)) {

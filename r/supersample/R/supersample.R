@@ -43,7 +43,8 @@ chosen_rows <- function(method, x, n, given, diagnosis = TRUE) {
     } else {
       ""
     }
-    advise(paste0(counted(asked, "row"), " were asked for, but there are only ", counted(count, "row"), " to choose from", turned))
+    there <- if (count == 1) "there is" else "there are"
+    advise(paste0(counted(asked, "row"), " were asked for, but ", there, " only ", counted(count, "row"), " to choose from", turned))
   }
   structure(
     found$rows,

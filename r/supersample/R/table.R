@@ -6,6 +6,7 @@ as_table <- function(x, what = "x") UseMethod("as_table")
 new_table <- function(values, column, skipped = character(), chains = NULL, log_weight = NULL, ids = NULL,
                       is_named = TRUE, what = "x") {
   names <- as.character(colnames(values))
+  if (anyNA(names) || any(names == "")) refuse(what, " has a column without a name; give each its own name")
   twice <- unique(names[duplicated(names)])
   if (length(twice)) refuse(what, " has several columns called ", quoted(twice), "; give each its own name")
   list(

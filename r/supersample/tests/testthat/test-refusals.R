@@ -16,6 +16,9 @@ test_that("rows that cannot be compared are refused", {
   twice <- x()
   colnames(twice) <- c("a", "a", "b")
   refused(supersample_rows(twice, 5), "several columns called 'a'")
+  unnamed <- x()
+  colnames(unnamed) <- c("a", "", "b")
+  refused(supersample_rows(unnamed, 5), "x has a column without a name")
   for (bad in c(NA, NaN, Inf)) {
     broken <- x()
     broken[7, "b"] <- bad
@@ -46,6 +49,7 @@ test_that("more rows than there are, and a transposed matrix, are said", {
   expect_length(all, 400)
   expect_warning(supersample_rows(t(unname(x())), 10), "is it transposed?", class = "supersample_warning")
   expect_identical(as.integer(supersample_rows(x()[1, , drop = FALSE], 1)), 1L)
+  expect_warning(supersample_rows(x()[1, , drop = FALSE], 5), "there is only 1 row")
 })
 
 test_that("weights that are none are refused", {
@@ -69,6 +73,7 @@ test_that("options are checked, with the nearest name", {
   refused(supersample_rows(x(), 5, tol = "small"), "tol is \"small\"; give a number")
   refused(supersample_rows(x(), 5, threads = 0), "threads is 0")
   refused(supersample_rows(x(), 5, bandwidth = -1), "bandwidth is -1")
+  refused(supersample_rows(x(), 5, bandwidth = numeric()), "bandwidth is numeric")
   refused(supersample_rows(x(), 5, landmarks = 10, embedding = "exact"), "landmarks is 10")
   refused(supersample_rows(x(), 5, include = 401), "row 401 is not there")
   refused(supersample_rows(x(), 5, include = 3, exclude = 3), "row 3 is in both include and exclude")
@@ -86,7 +91,11 @@ test_that("functions, scores and targets must fit the rows", {
   refused(supersample_rows(x(), 5, scores = x()[1:10, ]), "scores has 10 rows")
   refused(supersample_rows(x(), 5, scores = x()), "scores of column 'a' are not those of its rows")
   refused(supersample_rows(x(), 5, match = x()[, 1:2]), "match has no column 'c'")
-  refused(supersample_rows(x(), 5, match = x()[0, ]), "no (rows|points)")
+  refused(supersample_rows(x(), 5, match = x()[0, ]), "match has no rows")
+  refused(supersample_rows(x(), 5, match = rbind(x(), NA)), "row 401, column 'a' of match is NA")
+  refused(supersample_rows(x(), 5, match = x(), match_weight = rep(0, 400)), "match_weight")
+  refused(supersample_rows(x(), 5, match = x(), chains = 4), "chains cannot be used with match")
+  refused(supersample_rows(x(), 5, functions = matrix(0, 400, 0)), "functions has no columns")
   refused(supersample_rows(x(), "auto", match = x()), "n = \"auto\" cannot be used with")
 })
 
@@ -96,6 +105,7 @@ test_that("evaluate and origin refuse what is no subset", {
   refused(evaluate(x(), 500), "row 500 is not there")
   refused(evaluate(x()[1:10, ], supersample_rows(x(), 5)), "y was chosen from 400 rows, but x has 10 rows")
   refused(origin(x()), "not a result")
+  refused(evaluate(x(), x()[1:3, ], subset_weight = c(1, -1, 0)), "subset_weight")
   broken <- x()[1:5, ]
   broken[2, 3] <- NA
   refused(evaluate(x(), broken), "row 2, column 'c' of y is NaN")
