@@ -127,6 +127,7 @@ impl Progress {
                 Some(("comparing", done, total))
             }
             Progress::Correcting { done, total } => of("correcting", done, total),
+            Progress::Whitening { done, total } => of("whitening", done, total),
             Progress::Landmarks { chosen, size } => of("landmarks", chosen, size),
             Progress::Solving { done, total } | Progress::Projecting { done, total } => {
                 of("projecting", done, total)
