@@ -310,7 +310,7 @@ fn summaries_that_cannot_be_matched_are_refused() {
         ("table.toml --pool-rows 100", "--match-summary needs all rows in memory"),
         ("table.toml --scores target.csv", "--match-summary cannot be used with scores"),
         ("table.toml --each site", "--match-summary cannot be used with --each"),
-        ("table.toml -o table.toml", "-o and the input are the same file"),
+        ("table.toml --json table.toml", "--json and the input are the same file"),
     ] {
         let told = refused(&desk, &format!("{words} {flags}"));
         assert!(told.contains(said), "{flags}: {told}");

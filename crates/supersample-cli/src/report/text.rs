@@ -82,7 +82,9 @@ impl Report<'_> {
         facts.extend(details.balanced.as_ref().map(|balanced| balanced.in_words()));
         let refined = details.refinement.as_ref();
         let stages = refined.map(|refined| refined.in_words(self.error_name(), |error| self.mmd(error)));
-        let objective: Vec<String> = self.terms.in_words().into_iter().chain(stages).collect();
+        let published = if self.about.summary.is_some() { " + published numbers" } else { "" };
+        let terms = self.terms.in_words().map(|terms| terms + published);
+        let objective: Vec<String> = terms.into_iter().chain(stages).collect();
         facts.extend((!objective.is_empty()).then(|| objective.join("; ")));
         facts.extend(details.polishing.map(|polishing| polishing.in_words(self.equal_error())));
         facts.extend(details.weighing.as_ref().map(|weighing| weighing.in_words(self.about.subject.noun())));
@@ -251,7 +253,7 @@ impl Report<'_> {
                 label,
                 exact(one.published.value),
                 significant(one.reached),
-                shown(one.error()),
+                signed(one.error()),
                 significant(one.pool),
             ];
             cells.into_iter().chain(has_counts.then(standard)).collect()
@@ -342,6 +344,12 @@ impl Report<'_> {
         }
         text
     }
+}
+
+/// An error with its sign.
+fn signed(error: f64) -> String {
+    let is_negative = error < -ROUNDING;
+    format!("{}{}", if is_negative { "-" } else { "" }, shown(error.abs()))
 }
 
 /// A part in hundredths: `10 %`.
