@@ -74,7 +74,7 @@ def thin(x: Any = None, n: SupportsIndex | Literal["auto"] | None = None, **opti
     Parameters
     ----------
     x
-        One row per point: an array, a frame, a dict of arrays, a path, or rows in batches (see `herd`).
+        One row per point: an array, a frame, a dict of arrays, a path, or batches (see `herd`).
     n
         Number of rows to keep, NOT a step as in other libraries: `thin(x, 10)` keeps 10 rows.
         `"auto"`: the fewest rows that are nearly as accurate as all draws (see `add`).

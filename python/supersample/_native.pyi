@@ -15,6 +15,7 @@ __all__ = [
     "ChosenEach",
     "Diagnosis",
     "Evaluation",
+    "FileRows",
     "Gatherer",
     "Herder",
     "LandmarkSums",
@@ -42,6 +43,7 @@ __all__ = [
     "kernel_values",
     "mmd",
     "ordinal",
+    "read_draws",
     "significant",
     "stein_place",
     "with_error",
@@ -374,6 +376,7 @@ def read_draws(
     group: str | None,
     drop: bool,
 ) -> FileRows: ...
+
 @final
 class Mixture:
     def __new__(

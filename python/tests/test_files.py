@@ -171,7 +171,7 @@ def test_columns_have_their_roles(tmp_path):
     of_path = ss.thin(path, 9, **options, groups="group")
     of_frame = ss.thin(frame, 9, **options, groups="group")
     assert of_path.indices.tolist() == of_frame.indices.tolist() and 7 not in of_path.indices
-    assert ss.thin(path, 9, columns=["~a", "~w"]).names == ("b", "f")
+    assert ss.thin(path, 9, columns=["~a", "~w", "~group"]).names == ("b", "f")
     with pytest.raises(ValueError, match=r"row 8 .*column 'a' is .*nan='drop'"):
         ss.thin(path, 9)
     with pytest.raises(ValueError, match="there is no column 'c'; the columns are a, b, f, w, group"):

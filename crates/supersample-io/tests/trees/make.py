@@ -1,7 +1,7 @@
 """Writes the small NetCDF, HDF5 and Zarr files of the tests, and what xarray reads from them.
 
-    pip install arviz==0.23.4 arviz-base==0.8.2 h5netcdf netCDF4 zarr==3.1.6 nutpie==0.16.8 xarray
-    python crates/supersample-io/tests/trees/make.py
+pip install arviz==0.23.4 arviz-base==0.8.2 h5netcdf netCDF4 zarr==3.1.6 nutpie==0.16.8 xarray
+python crates/supersample-io/tests/trees/make.py
 """
 
 import json
@@ -109,7 +109,13 @@ for name, array in long.data_vars.items():
     order = "F" if name == "zlib" else "C"
     chunks = tuple(min(n, 128) for n in array.shape)
     made = root.create_array(
-        name, shape=array.shape, dtype=array.dtype, chunks=chunks, compressors=codecs[name], order=order, fill_value=None
+        name,
+        shape=array.shape,
+        dtype=array.dtype,
+        chunks=chunks,
+        compressors=codecs[name],
+        order=order,
+        fill_value=None,
     )
     made[...] = array.values
     made.attrs["_ARRAY_DIMENSIONS"] = list(array.dims)
@@ -148,6 +154,7 @@ with h5py.File(fresh("emcee.h5"), "w") as file:
     found = xr.Dataset({f"var_{i}": (("draw", "chain"), chain[:6, :, i]) for i in range(2)})
 note("emcee.h5", found)
 
+
 # nutpie's store, without most of its statistics.
 def make_logp():
     return lambda x: (float(-0.5 * np.sum(x**2)), -x)
@@ -171,7 +178,9 @@ model = from_pyfunc(
 path = fresh("nutpie.zarr")
 path.mkdir()
 store = nutpie.zarr_store.LocalStore(str(path))
-nutpie.sample(model, draws=20, tune=20, chains=2, cores=1, seed=1, progress_bar=False, zarr_store=store, save_warmup=False)
+nutpie.sample(
+    model, draws=20, tune=20, chains=2, cores=1, seed=1, progress_bar=False, zarr_store=store, save_warmup=False
+)
 for below in sorted(path.glob("*/*")):
     if below.is_dir() and below.parent.name != "posterior" and below.name not in ("energy", "diverging"):
         shutil.rmtree(below)
