@@ -2,7 +2,8 @@
 //!
 //! `cargo bench -p supersample-sum --bench sums [-- PART]` runs those whose name contains PART. A name says what was
 //! measured: `own/gaussian/n=32768/d=5/mixed/avx512`. Every kernel has its own loop, so each is listed; `SUPERSAMPLE_ISA`
-//! (avx512, avx2, sse2) chooses another instruction set and `RAYON_NUM_THREADS` the threads.
+//! (avx512, avx2, sse2) chooses another instruction set and `RAYON_NUM_THREADS` the threads. `-- once LOOP` runs a small case of
+//! one hot loop once, for a counter of instructions (`.ci/instructions`); LOOP is pairs, wide, pick or look.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -65,7 +66,11 @@ impl Case {
 
 fn main() {
     // `cargo bench` adds flags of its own.
-    let wanted = std::env::args().skip(1).find(|argument| !argument.starts_with('-')).unwrap_or_default();
+    let mut words = std::env::args().skip(1).filter(|argument| !argument.starts_with('-'));
+    let wanted = words.next().unwrap_or_default();
+    if wanted == "once" {
+        return once(&words.next().unwrap_or_default());
+    }
     let threads = rayon::broadcast(|_| ()).len();
     println!("{:<58} {:>12} {:>14}", format!("best of several, {threads} threads"), "time", "Gpair/s");
     for case in cases() {
@@ -77,6 +82,56 @@ fn main() {
                 println!("{name:<58} {:>12} {rate:>14.3}", format!("{best:.3?}"));
             }
         }
+    }
+}
+
+/// A small case of one hot loop, once.
+fn once(name: &str) {
+    let gaussian = |length| Shape::Gaussian { length };
+    let case = |n, dim, length, is_by_products| Case {
+        name: "gaussian",
+        kernel: gaussian(length),
+        n,
+        dim,
+        precision: Precision::Mixed,
+        is_by_products,
+    };
+    let own = |case: Case| {
+        let mut values = vec![0.0; case.n];
+        case.packed(&case.points(1)).own_mean_into(None, &mut values);
+        black_box(&values);
+    };
+    match name {
+        "pairs" => own(case(4096, 5, LENGTH, false)),
+        "wide" => own(case(2048, 57, 1.0, true)),
+        "pick" => {
+            let case = case(8192, 5, LENGTH, false);
+            let points = case.points(1);
+            let (packed, mu) = (case.packed(&points), vec![0.5; case.n]);
+            let (mut sums, mut chosen) = (vec![0.0; case.n], 0);
+            for t in 1..=100 {
+                let scores = Scores { factor: t as f64 + 1.0, mu: &mu, offsets: None };
+                let y = &points[chosen * case.dim..(chosen + 1) * case.dim];
+                chosen = packed.add_row_and_argmax(y, -1.0, &mut sums, scores).expect("finite scores").0;
+            }
+            black_box(chosen);
+        }
+        "look" => {
+            let case = case(8192, 5, LENGTH, false);
+            let points = case.points(1);
+            let packed = case.packed(&points);
+            let mut rows = packed.no_rows();
+            for i in 0..2 {
+                let row = rows.add();
+                packed.fill_row(&points[i * case.dim..(i + 1) * case.dim], &mut rows.row_mut(row));
+            }
+            let (mut sums, noise) = (vec![0.0; case.n], vec![0.25; case.n]);
+            for _ in 0..200 {
+                black_box(rows.row(0).argmax_with_noise(&sums, &noise, 0.1));
+                rows.row(0).exchange(rows.row(1), &mut sums);
+            }
+        }
+        other => panic!("{other} is no hot loop: pairs, wide, pick or look"),
     }
 }
 

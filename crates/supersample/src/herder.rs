@@ -209,7 +209,7 @@ impl Herder {
         for ((x, &weight), mu_value) in points.rows().zip(&weights).zip(mu_values) {
             let diagonal = Values::of(&*mu).diagonal(x);
             let known = Evaluated { mu: mu_value, chosen: herder.ledger.sum_at(x), diagonal };
-            herder.ledger.choose(x, weight, known, || herder.pool.precise_value_at(x));
+            herder.ledger.choose(x, None, weight, known, || herder.pool.precise_value_at(x));
             herder.scores.choose_point(x, weight);
         }
         herder.given = Some((points, weights));
@@ -271,7 +271,18 @@ impl Herder {
 
     /// All chosen points so far, given ones first; `None` before the first.
     pub fn chosen(&self) -> Option<Points> {
-        self.ledger.chosen_points()
+        if self.ascent.is_some() {
+            return self.ledger.chosen_points();
+        }
+        // The ledger has each row once.
+        let given = self.given.iter().flat_map(|(points, _)| points.as_slice());
+        let rows = self.indices().iter().flat_map(|&row| self.pool.points().row(row));
+        Points::from_vec(given.chain(rows).copied().collect(), self.pool.points().dim()).ok()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn ledger(&self) -> &Ledger {
+        &self.ledger
     }
 
     /// E_T² of the points chosen so far, as computed; `None` if ‖μ‖² is not known. Before the first it is not a number.
@@ -388,7 +399,7 @@ impl Herder {
         known: Evaluated,
         precise_mu: impl FnOnce() -> f64,
     ) -> Pick {
-        let margin = self.ledger.choose(x, 1.0, known, precise_mu);
+        let margin = self.ledger.choose(x, index, 1.0, known, precise_mu);
         self.t += 1;
         let squared_error = self.ledger.squared_error();
         let root = |square: f64| square.max(0.0).sqrt();

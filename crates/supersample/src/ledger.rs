@@ -1,6 +1,7 @@
 //! Ledger: the running sums that give E_T, ‖w_T‖ and the margin of each pick in constant time. All of them are those of
 //! the joint part.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::Points;
@@ -27,9 +28,12 @@ pub(crate) struct Ledger {
     chosen_mean: CompensatedSum,
     /// ‖c‖²
     chosen_norm: CompensatedSum,
-    /// Coordinates of the chosen points z, and their masses a.
+    /// Coordinates of the chosen points z, and their masses a. A row that is picked again adds to its mass, so that a long
+    /// run takes no more memory, and no more time for a pick, than the pool has rows.
     values: Vec<f64>,
     masses: Vec<f64>,
+    /// Where each picked row is among them.
+    places: HashMap<usize, usize>,
     /// Source of ‖μ‖² once the products are in f64, and the chosen points packed for them.
     restated: Option<NormFrom>,
     precise: Option<Packed>,
@@ -48,6 +52,7 @@ impl Ledger {
             chosen_norm: CompensatedSum::default(),
             values: Vec::new(),
             masses: Vec::new(),
+            places: HashMap::new(),
             restated: None,
             precise: None,
             is_careful: true,
@@ -69,7 +74,7 @@ impl Ledger {
         (&self.values, &self.masses)
     }
 
-    /// The chosen points; `None` before the first.
+    /// The chosen points, each picked row once; `None` before the first.
     pub(crate) fn chosen_points(&self) -> Option<Points> {
         Points::from_vec(self.values.clone(), self.mu.dim()).ok()
     }
@@ -80,11 +85,12 @@ impl Ledger {
         chosen.map(|(z, a)| a * kernel.value(x, z)).sum()
     }
 
-    /// Adds a point with this mass and returns its margin (eq. 15). `precise_mu` is μ(x) in f64, called only if the
-    /// products are f64.
+    /// Adds a point with this mass, a row of the pool if it is one, and returns its margin (eq. 15). `precise_mu` is μ(x) in
+    /// f64, called only if the products are f64.
     pub(crate) fn choose(
         &mut self,
         x: &[f64],
+        row: Option<usize>,
         mass: f64,
         known: Evaluated,
         precise_mu: impl FnOnce() -> f64,
@@ -97,13 +103,24 @@ impl Ledger {
         self.mass += mass;
         self.chosen_mean.add(mass * known.mu);
         self.chosen_norm.add(mass * 2.0 * known.chosen + mass * mass * known.diagonal);
+        match row.and_then(|row| self.places.get(&row)) {
+            Some(&place) => self.masses[place] += mass,
+            None => self.keep(x, row, mass),
+        }
+        self.restate_if_needed();
+        margin
+    }
+
+    /// Keeps a point that has not been chosen before.
+    fn keep(&mut self, x: &[f64], row: Option<usize>, mass: f64) {
+        if let Some(row) = row {
+            self.places.insert(row, self.masses.len());
+        }
         self.values.extend_from_slice(x);
         self.masses.push(mass);
         if let Some(precise) = &mut self.precise {
             ErrorTerms::of(&*self.mu).push(precise, x);
         }
-        self.restate_if_needed();
-        margin
     }
 
     /// Eq. 9: E_T² = ‖μ‖² − (2/m)⟨c, μ⟩ + ‖c‖²/m². A difference of near-equal numbers, so rounding may leave a tiny
@@ -191,6 +208,19 @@ impl CompensatedSum {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rows_that_are_picked_again_take_no_more_memory() {
+        let points = Points::from_rows(&[0.0, 1.0, 3.0], 1).unwrap();
+        let mu = crate::Empirical::new(crate::Kernel::gaussian(1.0).unwrap(), points.clone()).unwrap();
+        let mut herder = crate::Herder::new(mu, crate::Domain::Pool(points)).unwrap();
+        let picks = herder.run(1000);
+        let (values, masses) = herder.ledger().chosen();
+        assert_eq!((values.len(), masses.iter().sum::<f64>()), (3, 1000.0));
+        // In the order of the picks, each as often as it was picked.
+        let chosen = herder.chosen().unwrap();
+        assert!(chosen.len() == 1000 && chosen.rows().zip(&picks).all(|(x, pick)| *x == *pick.point));
+    }
 
     #[test]
     fn a_compensated_sum_keeps_what_plain_addition_loses() {

@@ -119,6 +119,14 @@ fn every_kernel_keeps_its_promise_with_weights_and_another_pool() {
 }
 
 #[test]
+fn rows_that_repeat_keep_the_promise_when_their_errors_become_tiny() {
+    let samples = random_points(16_400, 1, &mut rng(17));
+    let pool = random_points(40, 1, &mut rng(18));
+    let smallest = check("gaussian(4)", &samples, &pool, None, 1500);
+    assert!(smallest < 2e-3, "{smallest} does not test sums in f64 over repeated rows");
+}
+
+#[test]
 fn given_points_with_masses_keep_the_promise_when_their_errors_become_tiny() {
     let (samples, pool) = (random_points(16_400, 2, &mut rng(11)), random_points(200, 2, &mut rng(12)));
     let herders = || herders("gaussian(4)", &samples, &pool, None);
