@@ -21,8 +21,8 @@ evaluate <- function(x, y, ...) {
     refuse("y was chosen from ", counted(of$n_rows, "row"), ", but x has ", counted(nrow(table$values), "row"))
   }
   subset <- subset_of(y, weight, prepared, given)
-  native <- c(prepared$native, subset)
-  found <- native(wrap__native_evaluate, native, prepared$progress)
+  values <- c(prepared$native, subset)
+  found <- native(function(tick) .Call(wrap__native_evaluate, values, tick), prepared$progress)
   for (warning in found$advice$sentence[!found$advice$is_note]) if (is.null(chosen)) advise(warning)
   columns <- data.frame(
     mean = found$mean_error, sd = found$sd_error, quantile = found$quantile_error, row.names = prepared$used
@@ -95,7 +95,7 @@ print.supersample_evaluation <- function(x, ...) {
 
 diagnose <- function(x, ...) {
   prepared <- prepare(x, read_options("diagnose", ...))
-  found <- native(wrap__native_diagnose, prepared$native, prepared$progress)
+  found <- native(function(tick) .Call(wrap__native_diagnose, prepared$native, tick), prepared$progress)
   for (warning in found$advice$sentence) advise(warning)
   new_diagnosis(found$draws)
 }

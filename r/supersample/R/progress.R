@@ -25,11 +25,11 @@ ticker <- function(progress) {
   )
 }
 
-# What a native function finds in these values.
-native <- function(routine, given, progress) {
+# What a native function finds; `call` passes a tick on to it.
+native <- function(call, progress) {
   ticker <- ticker(isTRUE(progress))
   on.exit(ticker$end())
-  answered(.Call(routine, given, ticker$tick))
+  answered(call(ticker$tick))
 }
 
 # All cores, or two where a check of CRAN limits them.

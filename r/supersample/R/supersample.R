@@ -29,8 +29,8 @@ chosen_rows <- function(method, x, n, given, diagnosis = TRUE) {
     size <- list(n = if (!is.null(n)) as_count(n, "n"))
   }
   prepared <- prepare(x, given, method)
-  native <- c(prepared$native, size, list(diagnosis = diagnosis))
-  found <- native(wrap__native_choose, native, prepared$progress)
+  values <- c(prepared$native, size, list(diagnosis = diagnosis))
+  found <- native(function(tick) .Call(wrap__native_choose, values, tick), prepared$progress)
   for (warning in found$advice$sentence[!found$advice$is_note]) advise(warning)
   table <- prepared$table
   asked <- size$n
