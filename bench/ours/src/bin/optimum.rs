@@ -37,7 +37,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let (missed, count) = (gaps.iter().filter(|gap| **gap > 1e-6).count(), gaps.len());
     let mean = gaps.iter().sum::<f64>() / count as f64;
-    println!("best set in {} of {count}; gap of D {mean:.2e}, largest {:.2e}", count - missed, gaps.iter().fold(0.0, |a: f64, b| a.max(*b)));
+    println!(
+        "best set in {} of {count}; gap of D {mean:.2e}, largest {:.2e}",
+        count - missed,
+        gaps.iter().fold(0.0, |a: f64, b| a.max(*b))
+    );
     Ok(())
 }
 

@@ -399,7 +399,11 @@ mod tests {
         ] {
             for (over, from_knots) in &from_knots {
                 let place = column.place(value, from_knots, *over);
-                let at = if let Over::Share = over { u } else { 0.5 + ((u + 0.01) / (1.01 - u)).ln() / 2.0 / 101f64.ln() };
+                let at = if let Over::Share = over {
+                    u
+                } else {
+                    0.5 + ((u + 0.01) / (1.01 - u)).ln() / 2.0 / 101f64.ln()
+                };
                 assert!((place.at - at).abs() < 1e-15, "{value}");
                 // By the definition.
                 let direct: f64 = column.knots(*over).map(|(v, share)| share * (at - v).abs()).sum();

@@ -7,8 +7,8 @@
 use super::diagnose::long_run;
 use super::{Errors, Measure, Target};
 use crate::chains::Chains;
-use crate::scale::Moments;
 use crate::part::Over;
+use crate::scale::Moments;
 use crate::{Error, Marginals, Points, Result, Watch};
 
 /// What rows are held against, measure by measure, and what they may have of each.
