@@ -15,6 +15,7 @@ mod gibbs;
 mod gram;
 mod landmarks;
 mod matching;
+mod optimum;
 mod oracle;
 mod parts;
 mod polish;
