@@ -48,6 +48,10 @@ mod table;
 #[cfg(feature = "draws")]
 mod text;
 #[cfg(any(feature = "netcdf", feature = "zarr"))]
+#[cfg_attr(
+    not(all(feature = "netcdf", feature = "zarr")),
+    allow(dead_code, reason = "each format uses a part")
+)]
 mod tree;
 #[cfg(feature = "draws")]
 mod write;
