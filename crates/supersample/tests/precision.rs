@@ -122,7 +122,8 @@ fn every_kernel_keeps_its_promise_with_weights_and_another_pool() {
 fn rows_that_repeat_keep_the_promise_when_their_errors_become_tiny() {
     let samples = random_points(16_400, 1, &mut rng(17));
     let pool = random_points(40, 1, &mut rng(18));
-    let smallest = check("gaussian(4)", &samples, &pool, None, 1500);
+    // 300 picks of 40 rows; in double precision the sums of the ledger are not used.
+    let smallest = check("gaussian(4)", &samples, &pool, None, 300);
     assert!(smallest < 2e-3, "{smallest} does not test sums in f64 over repeated rows");
 }
 
