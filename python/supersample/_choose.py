@@ -68,8 +68,7 @@ def herd(x: Any = None, n: SupportsIndex | None = None, **options: Unpack[Herd])
 def thin(x: Any = None, n: SupportsIndex | Literal["auto"] | None = None, **options: Unpack[Thin]) -> PoolResult:
     """Returns the `n` distinct rows of `x` that represent all rows best, as a set.
 
-    The rows are chosen by herding, then swapped until no swap helps, then improved by a search.
-    Their order is greedy: prefixes are good subsets too. `refinement` has the gain of each stage.
+    Herding, swaps until none helps, then a search. The first rows of the result are good sets too.
 
     Parameters
     ----------
@@ -133,10 +132,10 @@ def chosen_rows(method: str, x: Any, n: Any, given: Options) -> PoolResult:
                 raise ValueError(f"{name} needs all rows in memory, and they come in batches; leave it out")
         given, _ = grouped(given, groups, quotas)
         _native.check_in_batches(numbered(given, x, None))
-        batches = as_batches(x, roles, **data)
-        note_columns(batches.like, roles)
         if target is not None:
             given = given.also(**target_later(target, target_weight, data["functions"], roles, lambda: batches.names))
+        batches = as_batches(x, roles, **data)
+        note_columns(batches.like, roles)
         return chosen_from(batches, given)
     table = all_rows(x, roles, chains=chains, groups=groups, scores=scores, **data)
     note_columns(table, roles)
@@ -155,7 +154,7 @@ def chosen_rows(method: str, x: Any, n: Any, given: Options) -> PoolResult:
 
 
 def popped_target(given: Options) -> tuple[Any, Any, Any]:
-    """The rows that are matched, their weights, and the published numbers that are matched, taken out of the options."""
+    """The rows that are matched, their weights, and the published numbers, taken out of the options."""
     target, weight, summary = (given.pop(name, None) for name in ("match", "match_weight", "match_summary"))
     if weight is not None and target is None:
         raise ValueError("match_weight has no effect without match; leave it out")

@@ -56,7 +56,7 @@ def target_later(target: Any, weight: Any, functions: Any, roles: Roles, names: 
 
 
 def summary_of(summary: Any, table: Table) -> tuple[bool, str, list[str]]:
-    """Published numbers as the native module reads them: whether it is a path, the text, and the names of the columns."""
+    """Published numbers for the native module: whether it is a path, the text, and the names of the columns."""
     names = [str(column) for column in range(table.values.shape[1])] if table.names is None else list(table.names)
     if isinstance(summary, (str, os.PathLike)):
         return True, os.fspath(summary), names

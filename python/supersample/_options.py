@@ -145,8 +145,7 @@ class MatchKeywords(TypedDict, total=False):
     """Objective.
 
     match, match_weight, match_summary
-        Other rows to match, with the columns of `x`, and their weights; or published numbers: a dict
-        `{"columns": {"age": {"mean": 54, "sd": 11, "quantiles": {0.5: 55}}}}` or a TOML file.
+        Other rows to match, and their weights; or published numbers (a dict or a TOML file).
     """
 
     match: Annotated[Any, Keyword()]

@@ -151,8 +151,9 @@ class Result:
     the target with this MMD."""
     published: tuple[Mapping[str, Any], ...] = ()
     """With `match_summary`, each published number: its `column`, what `number` it is (mean, sd, quantile, share,
-    correlation), the `level`, the `value` or the other column (`with`), `n`, what was `published` and `reached`, the `error` (in sds of the column
-    for means, sds and quantiles), the error in `standard_errors` where n is known, and the number over `all_rows`."""
+    correlation), the `level`, the `value` or the other column (`with`), `n`, what was `published` and `reached`, the
+    `error` (in sds of the column for means, sds and quantiles), the error in `standard_errors` where n is known, and
+    the number over `all_rows`."""
     dropped: int = 0
     """The number of rows that were left out because they have NaN (`nan="drop"`); `indices` count them."""
     preconditioner: str | float | None = None

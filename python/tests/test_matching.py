@@ -70,7 +70,7 @@ REFUSED = {
     "weights in batches": ({"match": TARGET, "pool_rows": 50, "weights": "simplex"}, "unequal weights"),
     "functions in batches": (
         {"match": TARGET, "pool_rows": 50, "functions": (POOL["y"].to_numpy(), TARGET["y"].to_numpy())},
-        "functions",
+        "functions are names of columns of both",
     ),
     "auto": ({"match": TARGET, "n": "auto"}, "n='auto' cannot be used with match"),
     "one function": ({"match": TARGET, "functions": POOL["y"].to_numpy()}, "or a pair: those of x and those of match"),
@@ -109,7 +109,9 @@ def test_a_pool_in_batches_chooses_as_in_memory():
     drawn = ss.thin(lambda: iter(batches), 15, match=target, match_weight=WEIGHTS, pool_rows=200)
     assert drawn.pool_rows == 200 and drawn.n_rows == len(pool)
     assert (drawn.points == pool.to_numpy()[drawn.indices]).all()
-    assert drawn.mmd == pytest.approx(ss.mmd(TARGET[["a", "b"]], pool.iloc[drawn.indices], sample_weight=WEIGHTS), rel=1e-6)
+    assert drawn.mmd == pytest.approx(
+        ss.mmd(TARGET[["a", "b"]], pool.iloc[drawn.indices], sample_weight=WEIGHTS), rel=1e-6
+    )
     with_functions = ss.thin(lambda: iter([POOL]), 15, match=TARGET, functions="y", pool_rows=300)
     assert abs(POOL["y"][with_functions.indices].mean() - TARGET["y"].mean()) < 0.05 * TARGET["y"].std()
 
@@ -125,7 +127,7 @@ def test_dask_matches_another_target():
         ({"match": TARGET, "n": "auto"}, "n='auto' cannot be used with match"),
         ({"match_weight": WEIGHTS}, "match_weight has no effect without match"),
         ({"match_summary": {"columns": {"a": {"mean": 0}}}}, "match_summary needs all rows in memory"),
-        ({"match": TARGET, "functions": (POOL["y"], TARGET["y"])}, "functions are names of columns of both"),
+        ({"match": TARGET, "functions": x[["y"]]}, "functions are names of columns of both"),
     ):
         with pytest.raises(ValueError, match=words):
             ss.dask.thin(x, **{"n": 5, **options})
@@ -199,7 +201,11 @@ REFUSED_SUMMARIES = {
     "an object": (_mean(object()), TypeError, "match_summary: .* give numbers in tables"),
     "no file": ({"match_summary": "none.toml"}, FileNotFoundError, "none.toml"),
     "unknown key": ({"match_summary": {"columns": {"a": {"median": 1}}}}, ValueError, "unknown field `median`"),
-    "unknown column": ({"match_summary": {"columns": {"q": {"mean": 1}}}}, ValueError, "a column 'q', but the rows are matched"),
+    "unknown column": (
+        {"match_summary": {"columns": {"q": {"mean": 1}}}},
+        ValueError,
+        "a column 'q', but the rows are matched",
+    ),
     "outside": (_mean(90), ValueError, "the mean of column 'a' is 90, but the rows to choose from have "),
     "nothing": ({"match_summary": {}}, ValueError, "the summary has no numbers"),
 }
@@ -271,7 +277,18 @@ def test_the_command_resamples_the_same_and_never_a_row_without_weight(tmp_path)
     weights = np.where(np.arange(60) % 4 == 0, 0.0, np.exp(x[:, 0]))
     pd.DataFrame({"a": x[:, 0], "b": x[:, 1], "w": weights}).to_csv(tmp_path / "x.csv", index=False)
     for n in (20, 60, 90):
-        words = [COMMAND, "thin", tmp_path / "x.csv", "-n", str(n), "--weight-column", "w", "--repeats", "--search", "0"]
+        words = [
+            COMMAND,
+            "thin",
+            tmp_path / "x.csv",
+            "-n",
+            str(n),
+            "--weight-column",
+            "w",
+            "--repeats",
+            "--search",
+            "0",
+        ]
         subprocess.run([*words, "-q", "-o", tmp_path / "o.csv", "--indices", tmp_path / "i"], check=True)
         rows = np.loadtxt(tmp_path / "i", dtype=int)
         assert rows.tolist() == ss.resample(x, weights, n).indices.tolist()

@@ -146,11 +146,11 @@ impl Sums {
     fn count(&mut self, squared: &[f64; TOGETHER], low: f64) {
         self.seen += TOGETHER;
         for eight in squared.as_chunks::<SUMS>().0 {
-            for i in 0..SUMS {
-                let d = eight[i];
+            let sums = self.apart.iter_mut().zip(&mut self.below);
+            for ((apart, below), &d) in sums.zip(eight) {
                 let counts = (d > 0.0) & (d < f64::INFINITY);
-                self.apart[i] = self.apart[i].wrapping_add(i64::from(!counts));
-                self.below[i] = self.below[i].wrapping_add(i64::from(counts & (d < low)));
+                *apart = apart.wrapping_add(i64::from(!counts));
+                *below = below.wrapping_add(i64::from(counts & (d < low)));
             }
         }
     }
@@ -159,11 +159,11 @@ impl Sums {
     fn weigh(&mut self, squared: &[f64; TOGETHER], weights: &[f64; TOGETHER], low: f64) {
         let eights = squared.as_chunks::<SUMS>().0.iter().zip(weights.as_chunks::<SUMS>().0);
         for (eight, weights) in eights {
-            for i in 0..SUMS {
-                let (d, w) = (eight[i], weights[i]);
+            let sums = self.all.iter_mut().zip(&mut self.less);
+            for ((all, less), (&d, &w)) in sums.zip(eight.iter().zip(weights)) {
                 let w = if (d > 0.0) & (d < f64::INFINITY) { w } else { 0.0 };
-                self.all[i] += w;
-                self.less[i] += if d < low { w } else { 0.0 };
+                *all += w;
+                *less += if d < low { w } else { 0.0 };
             }
         }
     }

@@ -204,15 +204,18 @@ pub(super) fn check_rows(summary: &Summary, rows: &Points, start: &[f64]) -> Res
         let first = summary.numbers.iter().find(|known| matches!(known.number, Number::Share(..)));
         return Err(first.map_or(Error::ZeroWeights, |known| Error::of_number(known, SummaryFault::NoRows)));
     }
-    let range = |of: &dyn Fn(&[f64]) -> f64| {
-        let values = rows.rows().zip(start).filter(|(_, share)| **share > 0.0).map(|(row, _)| of(row));
-        values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)))
-    };
     for known in &summary.numbers {
         let fault = match known.number {
             Number::Mean(column) | Number::Sd(column) | Number::Quantile(column, _) => {
-                let (low, high) = range(&|row| row[column]);
-                fault_of_column(summary, known, column, low, high, &range)
+                let of_level = match known.number {
+                    Number::Quantile(_, level) => {
+                        let kind = super::Kind::Below { column, at: known.value };
+                        let function = Function { place: 0, kind, wanted: level, n: None };
+                        range(rows, start, |row| function.at(row))
+                    }
+                    _ => (-1.0, 1.0),
+                };
+                fault_of_column(summary, known, column, range(rows, start, |row| row[column]), of_level)
             }
             Number::Share(..) | Number::Correlation(..) => None,
         };
@@ -223,13 +226,19 @@ pub(super) fn check_rows(summary: &Summary, rows: &Points, start: &[f64]) -> Res
     Ok(())
 }
 
+/// The smallest and the largest value of a function of the rows with weight.
+fn range(rows: &Points, start: &[f64], of: impl Fn(&[f64]) -> f64) -> (f64, f64) {
+    let values = rows.rows().zip(start).filter(|(_, share)| **share > 0.0).map(|(row, _)| of(row));
+    values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)))
+}
+
+/// What is wrong with a number of a column with this range. `of_level` is the range of the function of a quantile, whose mean is to be zero.
 fn fault_of_column(
     summary: &Summary,
     known: &Published,
     column: usize,
-    low: f64,
-    high: f64,
-    range: &dyn Fn(&dyn Fn(&[f64]) -> f64) -> (f64, f64),
+    (low, high): (f64, f64),
+    of_level: (f64, f64),
 ) -> Option<SummaryFault> {
     let value = known.value;
     match known.number {
@@ -242,11 +251,9 @@ fn fault_of_column(
             let most = ((high - mean) * (mean - low)).max(0.0).sqrt();
             (value >= most).then_some(SummaryFault::TooLarge { most })
         }
-        Number::Quantile(_, level) => {
-            let function =
-                Function { place: 0, kind: super::Kind::Below { column, at: value }, wanted: level, n: None };
-            let (least, most) = range(&|row| function.at(row));
-            (!(least < 0.0 && 0.0 < most)).then_some(SummaryFault::Outside { low, high })
+        Number::Quantile(..) => {
+            let is_between = of_level.0 < 0.0 && 0.0 < of_level.1;
+            (!is_between).then_some(SummaryFault::Outside { low, high })
         }
         _ => None,
     }
