@@ -20,9 +20,9 @@ test_that("the command chooses the same rows today", {
   for (name in names(cases())) {
     case <- cases()[[name]]
     rows <- by_r(case)
-    told <- by_command(case)
-    expect_equal(as.integer(rows), told$rows, label = name)
-    if (!is.null(told$weights)) expect_equal(weights(rows), told$weights, tolerance = 1e-9, label = name)
+    command <- by_command(case)
+    expect_equal(as.integer(rows), command$rows, label = name)
+    if (!is.null(command$weights)) expect_equal(weights(rows), command$weights, tolerance = 1e-9, label = name)
   }
 })
 
@@ -31,12 +31,12 @@ test_that("the rows of the example are those of the command, with posterior and 
   example <- Sys.getenv("SUPERSAMPLE_EXAMPLE")
   skip_if(!nzchar(example), "SUPERSAMPLE_EXAMPLE does not name examples/eight_schools.csv")
   case <- list(verb = "thin", words = c("-n", "50"), options = list(n = 50))
-  told <- by_command(case, example)
+  command <- by_command(case, example)
   x <- utils::read.csv(example)
-  expect_equal(as.integer(by_r(case, x)), told$rows)
+  expect_equal(as.integer(by_r(case, x)), command$rows)
   skip_if_not_installed("posterior")
   names(x)[1:2] <- c(".chain", ".iteration")
-  expect_equal(as.integer(by_r(case, posterior::as_draws_df(x))), told$rows)
+  expect_equal(as.integer(by_r(case, posterior::as_draws_df(x))), command$rows)
 })
 
 test_that("the number of threads does not change the rows", {

@@ -14,7 +14,8 @@ pub(crate) fn choice(given: &Given) -> Result<Choose> {
     let number = given.count("n")?;
     let is_auto = given.flag("auto")? == Some(true);
     let (tol, add) = (given.number("tol")?, given.number("add")?);
-    let stop = || Stop::asked(number, is_auto, tol, given.number("equivalent_draws").ok().flatten(), add);
+    let equivalent_draws = given.number("equivalent_draws")?;
+    let stop = || Stop::asked(number, is_auto, tol, equivalent_draws, add);
     let mut choose = match given.text("method")? {
         Some("herd") => Choose::herd_until(stop()?)?,
         Some("thin") => Choose::thin_until(stop()?)?.search(given.count("search")?),

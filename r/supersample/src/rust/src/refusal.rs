@@ -1,4 +1,4 @@
-//! What R is told in place of a result: a kind and a sentence, of which R makes a condition.
+//! What R gets in place of a result: a kind and a sentence, of which R makes a condition.
 
 use extendr_api::prelude::*;
 use supersample::Error;
