@@ -11,7 +11,7 @@ use std::error::Error;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, StudentT};
 use rand_pcg::Pcg64;
-use supersample::task::{Choose, Rows};
+use supersample::task::{Choose, Problem, Rows};
 use supersample::{Points, Pool, unwatched};
 
 #[expect(clippy::print_stdout, reason = "the table is this program's output")]
@@ -25,8 +25,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         let tails = StudentT::new(if seed % 2 == 0 { 1e6 } else { 3.0 })?;
         let points = Points::from_vec((0..n * dim).map(|_| tails.sample(&mut rng)).collect(), dim)?;
         let choose = Choose::thin(size)?;
-        let target = Rows::new(points).prepare(&choose)?.target(&unwatched)?;
-        let rows = target.choose_by(&choose, &unwatched)?.rows;
+        let target = Problem::new(Rows::new(points), choose)?.prepare(&unwatched)?;
+        let rows = target.choose(&unwatched)?.rows;
         let pool = target.pool()?;
         let (found, best) = (squared(&pool, &rows)?, best_of_all(&pool, n, size)?);
         let gap = (found / best).sqrt() - 1.0;
