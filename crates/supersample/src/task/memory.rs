@@ -8,7 +8,7 @@ use crate::scale::Scale;
 use crate::{Error, Precision, RefineOptions, Result};
 
 /// Memory that does not grow with the rows: code, file buffers.
-const BASE: u64 = 26 << 20;
+const BASE: u64 = 28 << 20;
 
 /// Memory for batches and reader buffers: at most this, and at most a quarter of the limit.
 const READING_BYTES: u64 = 96 << 20;
