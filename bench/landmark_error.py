@@ -83,7 +83,9 @@ CASES: dict[str, tuple[Callable[[np.random.Generator, int], Rows], dict[str, Any
     "far mode, 60 landmarks": (far_mode, {"landmarks": 60}, False),
 }
 # Rows, chosen rows and dimension in single precision.
-SINGLE = {f"20,000 rows, d = {dim}, {size} chosen": (dim, size) for dim, size in ((1, 400), (2, 100), (2, 400), (3, 400))}
+SINGLE = {
+    f"20,000 rows, d = {dim}, {size} chosen": (dim, size) for dim, size in ((1, 400), (2, 100), (2, 400), (3, 400))
+}
 
 
 def deviation(x: Rows, size: int, weight: Rows | None, keywords: dict[str, Any]) -> tuple[float, float, float]:
@@ -125,7 +127,10 @@ def main() -> None:
     for name, (dim, size) in SINGLE.items():
         if asked and name not in asked:
             continue
-        found = [deviation(np.random.default_rng([seed, dim]).normal(size=(20_000, dim)), size, None, {}) for seed in range(max(sets // 10, 3))]
+        found = [
+            deviation(np.random.default_rng([seed, dim]).normal(size=(20_000, dim)), size, None, {})
+            for seed in range(max(sets // 10, 3))
+        ]
         print(line(name, found), flush=True)
 
 

@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let target = Problem::new(Rows::new(points), choose)?.prepare(&unwatched)?;
         let rows = target.choose(&unwatched)?.rows;
         let pool = target.pool()?;
-        let (found, best) = (squared(&pool, &rows)?, best_of_all(&pool, n, size)?);
+        let (found, best) = (squared(pool, &rows)?, best_of_all(pool, n, size)?);
         let gap = (found / best).sqrt() - 1.0;
         if gap > 1e-6 {
             println!("problem {seed}: {size} of {n} rows, {dim} columns: D is {gap:.4} above the best");
