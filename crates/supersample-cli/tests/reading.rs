@@ -190,7 +190,7 @@ fn info_says_what_files_hold_and_what_a_run_would_take() {
         "used: 2 parameters (a, b)\n",
         "not used: iter (not selected), w (not selected)\n",
         "missing values: a 9; in 9 rows: a run would stop with an error; drop these rows with --drop-na\n",
-        "memory: about 26.0 MiB to herd or evaluate\n",
+        "memory: about 28.0 MiB to herd or evaluate\n",
     ] {
         assert!(text.contains(line), "{line} in {text}");
     }
