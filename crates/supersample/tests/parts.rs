@@ -2,7 +2,6 @@
 
 use crate::common;
 
-use common::naive::{log_odds, of_marginals};
 use common::{random_points, rng};
 use rand::RngExt;
 use rand_pcg::Pcg64;
@@ -83,18 +82,16 @@ fn is_constant(column: &[f64], shares: &[f64]) -> bool {
     weighed.all(|(x, _)| x == first)
 }
 
-/// The mean over the columns of −|h − h'|/2, centred.
+/// The mean over the columns of c(u, v) as the design writes it.
 fn naive_marginals(points: &Points, shares: &[f64]) -> Naive {
     let columns: Vec<Vec<f64>> = (0..points.dim())
         .map(|j| column(points, j))
         .filter(|column| !is_constant(column, shares))
-        .map(|column| places(&column, shares).into_iter().map(log_odds).collect())
+        .map(|column| places(&column, shares))
         .collect();
-    let distances =
-        |i: usize, j: usize| columns.iter().map(|h| (h[i] - h[j]).abs()).sum::<f64>() / columns.len() as f64;
-    let plain = Naive::new(matrix(points.len(), |i, j| -distances(i, j) / 2.0), shares);
-    let centred = |i: usize, j: usize| plain.k[i][j] - plain.mu[i] - plain.mu[j] + plain.norm;
-    Naive::new(matrix(points.len(), centred), shares)
+    let c = |u: f64, v: f64| 1.0 / 3.0 + (u * u + v * v) / 2.0 - u.max(v);
+    let k = |i: usize, j: usize| columns.iter().map(|u| c(u[i], u[j])).sum::<f64>() / columns.len() as f64;
+    Naive::new(matrix(points.len(), k), shares)
 }
 
 /// The mean of products of standardised functions.
@@ -258,6 +255,8 @@ fn the_means_and_units_of_parts_are_those_of_their_kernel_matrices() {
         close(units[2], 1.0, "moments");
         close(moments.norm, 0.0, "moments");
         for subset in [vec![0, 5, 9], vec![7; 4], (0..60).collect()] {
+            let cdf = case.marginals.distance(&case.points.select(&subset).unwrap(), None).unwrap();
+            close(cdf * cdf, marginals.equal(&subset), "cdf");
             let error = case.functions.error(&case.values.select(&subset).unwrap(), None).unwrap();
             close(error * error, functions.equal(&subset), "functions");
             let error = case.moments.distance(&case.points.select(&subset).unwrap(), None).unwrap();
@@ -475,7 +474,6 @@ fn a_pool_that_is_not_the_target_is_seen_through_its_distribution_functions() {
     let mu = Empirical::new(kernel, target.clone()).unwrap();
     let unit = mu.single_draw().unwrap();
     let with_parts = Pool::new(mu, pool.clone()).unwrap().with_parts(vec![part]).unwrap();
-    let shares = vec![1.0 / 80.0; 80];
     let mut herder = Herder::over(with_parts.clone());
     let mut picks = Vec::new();
     for _ in 0..15 {
@@ -483,9 +481,9 @@ fn a_pool_that_is_not_the_target_is_seen_through_its_distribution_functions() {
         // What is objective, of every possible next set, from its distances alone.
         let objective = |next: usize| {
             let rows: Vec<usize> = picks.iter().copied().chain([next]).collect();
-            let (squared, single_draw) = of_marginals(&target, &shares, &pool.select(&rows).unwrap());
+            let cdf = marginals.distance(&pool.select(&rows).unwrap(), None).unwrap();
             let mmd = with_parts.mmd_of_rows(&rows).unwrap().unwrap();
-            mmd * mmd / unit + 0.7 * squared / single_draw
+            mmd * mmd / unit + 0.7 * cdf * cdf / marginals.single_draw()
         };
         let best = (0..50).map(objective).fold(f64::MAX, f64::min);
         assert!(objective(got) < best + 1e-12);

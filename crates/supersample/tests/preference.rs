@@ -2,7 +2,6 @@
 
 use crate::common;
 
-use common::naive::of_marginals;
 use supersample::{
     Empirical, Error, Herder, Kernel, Marginals, Part, Points, Pool, Preference, RefineOptions, Refiner,
     unwatched,
@@ -16,7 +15,7 @@ struct Case {
     points: Points,
     log_density: Vec<f64>,
     laplacian: Option<Vec<f64>>,
-    with_marginals: bool,
+    marginals: Option<Marginals>,
     pool: Pool,
 }
 
@@ -25,14 +24,13 @@ fn case(seed: u64, kernel: &str, with_laplacian: bool, with_marginals: bool) -> 
     // A saddle at the origin.
     let log_density: Vec<f64> = points.rows().map(|x| 3.0 + x[0] * x[0] - x[1] * x[1]).collect();
     let laplacian = with_laplacian.then(|| points.rows().map(|x| x[0] - 0.3 * x[1]).collect::<Vec<f64>>());
-    let marginals = Marginals::new(&points, None).unwrap().unwrap();
+    let marginals = with_marginals.then(|| Marginals::new(&points, None).unwrap().unwrap());
     let mu = Empirical::new(kernel.parse::<Kernel>().unwrap(), points.clone()).unwrap();
-    let part = || Part::marginals(&marginals, &points, 0.4).unwrap();
-    let parts = if with_marginals { vec![part()] } else { Vec::new() };
+    let parts = marginals.iter().map(|marginals| Part::marginals(marginals, &points, 0.4).unwrap()).collect();
     let preference = Preference::for_density(&log_density, WEIGHT, laplacian.as_deref()).unwrap();
     let pool = Pool::new(mu, points.clone()).unwrap();
     let pool = pool.with_parts(parts).unwrap().with_preference(preference).unwrap();
-    Case { points, log_density, laplacian, with_marginals, pool }
+    Case { points, log_density, laplacian, marginals, pool }
 }
 
 impl Case {
@@ -51,12 +49,11 @@ impl Case {
         if let Some(laplacian) = &self.laplacian {
             squared += rows.iter().map(|&i| laplacian[i].max(0.0)).sum::<f64>() / (t * t);
         }
-        if !self.with_marginals {
-            return squared / unit;
-        }
-        let shares = vec![1.0 / ROWS as f64; ROWS];
-        let (cdf, single_draw) = of_marginals(&self.points, &shares, &self.points.select(rows).unwrap());
-        squared / unit + 0.4 * cdf / single_draw
+        let cdf = self.marginals.as_ref().map_or(0.0, |marginals| {
+            let distance = marginals.distance(&self.points.select(rows).unwrap(), None).unwrap();
+            0.4 * distance * distance / marginals.single_draw()
+        });
+        squared / unit + cdf
     }
 
     /// The row among these that lowers most beside the ones before it.

@@ -22,7 +22,7 @@ fn functions() -> Vec<f64> {
 
 /// Marginals, moments and functions are matched too.
 fn parts() -> Choose {
-    plain().marginals(0.4).moments(0.01)
+    plain().marginals(0.1).moments(0.01)
 }
 
 fn weights() -> Vec<f64> {
@@ -56,7 +56,7 @@ fn matching_marginals_and_functions_lowers_their_errors_and_all_tell_the_same() 
     for weighted in [false, true] {
         let (plain, parts) = (ready(given(weighted), plain()), ready(with_functions(weighted), parts()));
         let problem = parts.problem();
-        assert_eq!((problem.marginals(), problem.functions().unwrap().2), (0.4, 1.0));
+        assert_eq!((problem.marginals(), problem.functions().unwrap().2), (0.1, 1.0));
         let choose = |target: &Target| thin(target, after(15), RefineOptions::default());
         let (without, with) = (choose(&plain), choose(&parts));
         let (cdf_without, cdf_with) = (cdf(&without.errors).unwrap(), cdf(&with.errors).unwrap());

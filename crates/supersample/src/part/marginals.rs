@@ -1,14 +1,15 @@
 //! Marginals: the distribution function of every column, and the distance of a subset from it.
 //!
 //! u = F(x), the weighted distribution function of a column (the middle of its step where values tie), makes every column
-//! alike. The distance that is reported is that of Cramér and von Mises, D² = ∫ (F_S − F)² du.
+//! alike: between two rows the kernel is c(u, v) = 1/3 + (u² + v²)/2 − max(u, v), averaged over the columns, and for equal
+//! masses D² = ∫ (F_S − F)² is the Cramér–von Mises distance, taken over u. Since max(u, v) = (u + v + |u − v|)/2,
 //!
-//! **The objective** integrates over the log-odds h(u) = ln((u + ε)/(1 − u + ε)) instead (up to a factor): D² = ∫ (F_S − F)² dh. An error of F is
-//! an error of a quantile divided by the density, which is small in the tails, so the ends of a column get more weight, those
-//! beyond ε no more than at ε. Between two rows the kernel is −|h − h'|/2, averaged over the columns: one absolute difference
-//! for each column. It is positive definite for equal masses; where masses may differ, `weights.rs` adds a function of each
-//! row ([`Part::completion`](super::Part)). The mean over the target follows from sorting, without pairs, exactly with ties and
-//! weights: E |h − H| has the slope 2F − 1.
+//! > c(u, v) = g(u) + g(v) − |u − v|/2,  g(u) = 1/6 + u²/2 − u/2,
+//!
+//! and g changes nothing between equal masses: not the score with its −k(x, x)/2, not a swap, not a distance. So kernel
+//! rows sum −|u − v|/2, one absolute difference for each column; where masses may differ, `weights.rs` adds g again
+//! (`complete`). The mean over the target follows from sorting, without pairs, exactly with ties and weights: E |u − V|
+//! = 2A(u) + 1/2 − u with A(u) = ∫₀ᵘ F, because E V = 1/2.
 
 use std::sync::Arc;
 
@@ -20,29 +21,6 @@ use crate::{Points, Result};
 
 /// Columns whose places are found at once.
 const AT_ONCE: usize = 8;
-
-/// ε of the log-odds. By trial on posteriors and densities (docs/accuracy.md); half or twice as much is as good.
-const END: f64 = 0.01;
-
-/// What the squared difference of two distribution functions is integrated over.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Over {
-    /// u itself: the error that is reported.
-    Share,
-    /// The log-odds of u: the objective.
-    LogOdds,
-}
-
-impl Over {
-    /// The place of a share.
-    fn place(self, u: f64) -> f64 {
-        match self {
-            Over::Share => u,
-            // From 0 to 1, as u.
-            Over::LogOdds => 0.5 + 0.5 * ((u + END) / (1.0 - u + END)).ln() / ((1.0 + END) / END).ln(),
-        }
-    }
-}
 
 /// Distribution functions of the columns of weighted rows. Constant columns are left out. Clones share the numbers.
 ///
@@ -64,6 +42,7 @@ struct Contents {
     /// Constant ones included.
     dim: usize,
     columns: Vec<Column>,
+    single_draw: f64,
 }
 
 /// Distribution function of one column.
@@ -86,7 +65,9 @@ impl Marginals {
         if columns.is_empty() {
             return Ok(None);
         }
-        Ok(Some(Marginals(Arc::new(Contents { dim: rows.dim(), columns }))))
+        let single_draws: Vec<f64> = columns.par_iter().map(Column::single_draw).collect();
+        let single_draw = single_draws.iter().sum::<f64>() / columns.len() as f64;
+        Ok(Some(Marginals(Arc::new(Contents { dim: rows.dim(), columns, single_draw }))))
     }
 
     /// Number of columns that are not constant.
@@ -96,12 +77,7 @@ impl Marginals {
 
     /// Expected squared distance of one independent draw: 1/6 without ties, less with them.
     pub fn single_draw(&self) -> f64 {
-        self.single_draw_over(Over::Share)
-    }
-
-    /// Expected squared distance of one independent draw.
-    pub(super) fn single_draw_over(&self, over: Over) -> f64 {
-        self.mean_over_columns(|column| column.single_draw(over))
+        self.0.single_draw
     }
 
     /// Returns the root mean square over the columns of the distance between the distribution functions of a subset and
@@ -158,8 +134,8 @@ impl Marginals {
         }))
     }
 
-    /// The place of each row, column by column, and the mean of the kernel there, −E |h − H|/2.
-    pub(crate) fn view_and_means(&self, points: &Points, over: Over) -> Result<(Points, Vec<f64>)> {
+    /// u of each row, column by column, and the mean of −|u − V|/2 there.
+    pub(crate) fn view_and_means(&self, points: &Points) -> Result<(Points, Vec<f64>)> {
         points.expect_dim("the pool", "the data", self.0.dim)?;
         let columns = &self.0.columns;
         let count = columns.len() as f64;
@@ -168,33 +144,35 @@ impl Marginals {
         // Some columns at a time, so that no second copy of all of them is needed.
         for (block, some) in columns.chunks(AT_ONCE).enumerate() {
             let of_column = |column: &Column| -> Vec<Place> {
-                let from_knots = column.mean_distances(over);
-                points.rows().map(|row| column.place(row[column.index], &from_knots, over)).collect()
+                let below = column.integrals();
+                points.rows().map(|row| column.place(row[column.index], &below)).collect()
             };
             let places: Vec<Vec<Place>> = some.par_iter().map(of_column).collect();
             let rows = view.par_chunks_mut(columns.len()).zip(&mut means).enumerate();
             rows.with_min_len(1024).for_each(|(row, (view, mean))| {
-                for (view, places) in view[block * AT_ONCE..].iter_mut().zip(&places) {
-                    let Place { at, mean_distance } = places[row];
-                    *view = at;
-                    *mean -= mean_distance / (2.0 * count);
+                for (u, places) in view[block * AT_ONCE..].iter_mut().zip(&places) {
+                    let place = places[row];
+                    *u = place.u;
+                    *mean -= (2.0 * place.below + 0.5 - place.u) / (2.0 * count);
                 }
             });
         }
         Ok((Points::from_vec(view, columns.len())?, means))
     }
 
+    /// g of each view, and the mean of g over the target.
+    pub(super) fn completion(&self, view: &Points) -> (Vec<f64>, f64) {
+        let count = view.dim() as f64;
+        let g = |u: &f64| 1.0 / 6.0 + u * u / 2.0 - u / 2.0;
+        let at_rows = view.rows().map(|view| view.iter().map(g).sum::<f64>() / count).collect();
+        let of_column = |column: &Column| column.knots().map(|(u, share)| share * g(&u)).sum();
+        (at_rows, self.mean_over_columns(of_column))
+    }
+
     /// D² of rows of views with weights that sum to one.
-    pub(crate) fn squared_distance_of_views(
-        &self,
-        over: Over,
-        view: &Points,
-        rows: &[usize],
-        weights: &[f64],
-    ) -> f64 {
+    pub(crate) fn squared_distance_of_views(&self, view: &Points, rows: &[usize], weights: &[f64]) -> f64 {
         let of_column = |(place, column): (usize, &Column)| {
-            let subset = rows.iter().zip(weights).map(|(&row, &w)| (view.row(row)[place], w));
-            column.squared_distance(over, subset)
+            column.squared_distance(rows.iter().zip(weights).map(|(&row, &w)| (view.row(row)[place], w)))
         };
         let squares: Vec<f64> = self.0.columns.par_iter().enumerate().map(of_column).collect();
         squares.iter().sum::<f64>() / squares.len() as f64
@@ -227,11 +205,11 @@ fn distances_of<'a>(
     (!columns.is_empty()).then(|| (0..subsets).map(|i| mean(i).sqrt()).collect())
 }
 
-/// Place h of a value, and its mean distance from those of the column, E |h − H|.
+/// Position of a value: u, and A(u) = ∫₀ᵘ F.
 #[derive(Clone, Copy)]
 struct Place {
-    at: f64,
-    mean_distance: f64,
+    u: f64,
+    below: f64,
 }
 
 impl Column {
@@ -274,23 +252,21 @@ impl Column {
         Some(Column { index, values, reached })
     }
 
-    /// The places of the middles of the steps, ascending, each with its height.
-    fn knots(&self, over: Over) -> impl Iterator<Item = (f64, f64)> {
+    /// The middles u of the steps, ascending, each with its height.
+    fn knots(&self) -> impl Iterator<Item = (f64, f64)> {
         let before = std::iter::once(0.0).chain(self.reached.iter().copied());
-        before.zip(&self.reached).map(move |(from, to)| (over.place(0.5 * (from + to)), to - from))
+        before.zip(&self.reached).map(|(from, to)| (0.5 * (from + to), to - from))
     }
 
-    /// E |h − H| at each middle of a step.
-    fn mean_distances(&self, over: Over) -> Vec<f64> {
-        let first = over.place(0.5 * self.reached[0]);
-        let mut distance: f64 = self.knots(over).map(|(at, share)| share * (at - first)).sum();
-        let (mut last, mut reached) = (first, 0.0);
-        let at_knot = |((at, _), to): ((f64, f64), &f64)| {
-            distance += (2.0 * reached - 1.0) * (at - last);
-            (last, reached) = (at, *to);
-            distance
+    /// A at each middle of a step.
+    fn integrals(&self) -> Vec<f64> {
+        let (mut below, mut last, mut height) = (0.0, 0.0, 0.0);
+        let at_knot = |((u, _), to): ((f64, f64), &f64)| {
+            below += height * (u - last);
+            (last, height) = (u, *to);
+            below
         };
-        self.knots(over).zip(&self.reached).map(at_knot).collect()
+        self.knots().zip(&self.reached).map(at_knot).collect()
     }
 
     /// F before and after value `k`.
@@ -316,26 +292,24 @@ impl Column {
         }
     }
 
-    /// The place of a value, with its mean distance from those of the column, of which those of the knots are given.
-    fn place(&self, value: f64, from_knots: &[f64], over: Over) -> Place {
-        let at = over.place(self.u(value));
-        let middle = |k: usize| {
-            let (from, to) = self.step(k);
-            over.place(0.5 * (from + to))
-        };
-        let mean_distance = match self.find(value) {
-            Ok(k) => from_knots[k],
-            Err(0) => from_knots[0] + middle(0) - at,
+    /// u of a value and A there.
+    fn place(&self, value: f64, integrals: &[f64]) -> Place {
+        let below = match self.find(value) {
+            Ok(k) => integrals[k],
+            Err(0) => 0.0,
             // Beyond the middle of the last step, and before the next one begins.
-            Err(k) => from_knots[k - 1] + (2.0 * self.reached[k - 1] - 1.0) * (at - middle(k - 1)),
+            Err(k) => {
+                let (from, to) = self.step(k - 1);
+                integrals[k - 1] + to * 0.5 * (to - from)
+            }
         };
-        Place { at, mean_distance }
+        Place { u: self.u(value), below }
     }
 
-    /// E |H − H'|/2.
-    fn single_draw(&self, over: Over) -> f64 {
-        let distances = self.knots(over).zip(self.mean_distances(over));
-        distances.map(|((_, share), distance)| share * distance).sum::<f64>() / 2.0
+    /// E c(u, u) − E c(u, v) = E |U − V|/2.
+    fn single_draw(&self) -> f64 {
+        let distances = self.knots().zip(self.integrals());
+        distances.map(|((u, share), below)| share * (2.0 * below + 0.5 - u)).sum::<f64>() / 2.0
     }
 
     /// ∫ (F_S − F)² du of rows with shares that sum to one.
@@ -343,11 +317,11 @@ impl Column {
         let equal = 1.0 / subset.len() as f64;
         let share = |row: usize| shares.map_or(equal, |shares| shares[row]);
         let values = subset.rows().enumerate();
-        self.squared_distance(Over::Share, values.map(|(i, row)| (self.u(row[self.index]), share(i))))
+        self.squared_distance(values.map(|(i, row)| (self.u(row[self.index]), share(i))))
     }
 
-    /// ∫ (F_S − F)² dh of places h with weights that sum to one.
-    fn squared_distance(&self, over: Over, subset: impl Iterator<Item = (f64, f64)>) -> f64 {
+    /// ∫ (F_S − F)² du of places u with weights that sum to one.
+    fn squared_distance(&self, subset: impl Iterator<Item = (f64, f64)>) -> f64 {
         let mut subset: Vec<(f64, f64)> = subset.collect();
         subset.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
         let mut subset = subset.into_iter().peekable();
@@ -357,12 +331,12 @@ impl Column {
             squared += gap * gap * (to - last);
             last = to;
         };
-        for ((knot, _), reached) in self.knots(over).zip(&self.reached) {
-            while let Some((place, weight)) = subset.next_if(|(place, _)| *place <= knot) {
+        for ((u, _), reached) in self.knots().zip(&self.reached) {
+            while let Some((place, weight)) = subset.next_if(|(place, _)| *place <= u) {
                 advance(place, of_subset, of_all);
                 of_subset += weight;
             }
-            advance(knot, of_subset, of_all);
+            advance(u, of_subset, of_all);
             of_all = *reached;
         }
         for (place, weight) in subset {
@@ -386,9 +360,9 @@ mod tests {
             (&column.values[..], &column.reached[..]),
             (&[0.0, 1.0, 3.0, 5.0][..], &[0.25, 0.5, 0.625, 1.0][..])
         );
-        let from_knots = [Over::Share, Over::LogOdds].map(|over| (over, column.mean_distances(over)));
+        let integrals = column.integrals();
         for (value, u) in [
-            (-1.0, 0.0f64),
+            (-1.0, 0.0),
             (0.0, 0.125),
             (0.5, 0.25),
             (1.0, 0.375),
@@ -397,18 +371,11 @@ mod tests {
             (5.0, 0.8125),
             (6.0, 1.0),
         ] {
-            for (over, from_knots) in &from_knots {
-                let place = column.place(value, from_knots, *over);
-                let at = if let Over::Share = over {
-                    u
-                } else {
-                    0.5 + ((u + 0.01) / (1.01 - u)).ln() / 2.0 / 101f64.ln()
-                };
-                assert!((place.at - at).abs() < 1e-15, "{value}");
-                // By the definition.
-                let direct: f64 = column.knots(*over).map(|(v, share)| share * (at - v).abs()).sum();
-                assert!((place.mean_distance - direct).abs() < 1e-14, "{value}: {direct}");
-            }
+            let place = column.place(value, &integrals);
+            assert_eq!(place.u, u, "{value}");
+            // E |u − V| by the definition.
+            let direct: f64 = column.knots().map(|(v, share)| share * (u - v).abs()).sum();
+            assert!((2.0 * place.below + 0.5 - u - direct).abs() < 1e-15, "{value}: {direct}");
         }
     }
 
@@ -429,11 +396,9 @@ mod tests {
         let rows = Points::from_vec((0..5000).map(|i| (f64::from(i) * 0.7).sin()).collect(), 1).unwrap();
         let marginals = Marginals::new(&rows, None).unwrap().unwrap();
         assert!((marginals.single_draw() - 1.0 / 6.0).abs() < 1e-7);
-        // By quadrature: ∫ F (1 − F) dh.
-        let steps = 1_000_000;
-        let slope = |u: f64| (1.0 / (u + END) + 1.0 / (1.0 - u + END)) / 2.0 / 101f64.ln();
-        let middles = (0..steps).map(|i| (f64::from(i) + 0.5) / f64::from(steps));
-        let integral = middles.map(|u| u * (1.0 - u) * slope(u)).sum::<f64>() / f64::from(steps);
-        assert!((marginals.single_draw_over(Over::LogOdds) - integral).abs() < 1e-6);
+        let (_, means) = marginals.view_and_means(&rows).unwrap();
+        let (g, mean_g) = marginals.completion(&marginals.view_and_means(&rows).unwrap().0);
+        // ∫ c(u, v) dv = 0
+        assert!(means.iter().zip(&g).all(|(mean, g)| (mean + g + mean_g).abs() < 1e-7));
     }
 }

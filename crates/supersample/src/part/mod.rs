@@ -29,7 +29,6 @@ use supersample_sum::Shape;
 
 pub use self::functions::{Functions, FunctionsUnit};
 pub use self::marginals::Marginals;
-pub(crate) use self::marginals::Over;
 pub use self::moments::ColumnMoments;
 use crate::linalg::dot;
 use crate::points::expect_rows;
@@ -74,11 +73,11 @@ enum Target {
 impl Part {
     /// Creates the part of the columns' distribution functions.
     ///
-    /// D² is the mean over the columns of ∫ (F_S − F)² over the log-odds of F, so that the tails count for more than in the
-    /// distance of [`Marginals`]. `points` are the rows of the pool, in the units of the rows that `marginals` are of.
+    /// D² is the mean over the columns of the squared distance of [`Marginals`]. `points` are the rows of the pool, in
+    /// the units of the rows that `marginals` are of.
     pub fn marginals(marginals: &Marginals, points: &Points, weight: f64) -> Result<Part> {
-        let (view, means) = marginals.view_and_means(points, Over::LogOdds)?;
-        let single_draw = marginals.single_draw_over(Over::LogOdds);
+        let (view, means) = marginals.view_and_means(points)?;
+        let single_draw = marginals.single_draw();
         Ok(Part {
             target: Target::Marginals(marginals.clone()),
             weight: checked(weight)?,
@@ -171,11 +170,7 @@ impl Part {
     /// target; `None` if k is.
     pub(crate) fn completion(&self) -> Option<(Vec<f64>, f64)> {
         match &self.target {
-            // With it the kernel is centred: its mean is 0 everywhere.
-            Target::Marginals(_) => {
-                let half = self.single_draw / 2.0;
-                Some((self.means()?.iter().map(|mean| -mean - half).collect(), half))
-            }
+            Target::Marginals(marginals) => Some(marginals.completion(&self.view)),
             Target::Means(_) => None,
         }
     }
@@ -199,9 +194,7 @@ impl Part {
     /// The squared distance D² of rows with weights that sum to one, in f64 and without pairs of rows.
     pub(crate) fn squared_distance(&self, rows: &[usize], weights: &[f64]) -> f64 {
         match &self.target {
-            Target::Marginals(marginals) => {
-                marginals.squared_distance_of_views(Over::LogOdds, &self.view, rows, weights)
-            }
+            Target::Marginals(marginals) => marginals.squared_distance_of_views(&self.view, rows, weights),
             Target::Means(_) => {
                 let mut mean = vec![0.0; self.view.dim()];
                 for (&row, weight) in rows.iter().zip(weights) {

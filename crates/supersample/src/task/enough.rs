@@ -7,7 +7,6 @@
 use super::diagnose::long_run;
 use super::{Errors, Measure, Target};
 use crate::chains::Chains;
-use crate::part::Over;
 use crate::scale::Moments;
 use crate::{Error, Marginals, Points, Result, Watch};
 
@@ -37,7 +36,7 @@ impl Target {
         let columns = standardised(rows, shares)?;
         let marginals = match Marginals::new(rows, shares)? {
             Some(marginals) => {
-                let (view, _) = marginals.view_and_means(rows, Over::Share)?;
+                let (view, _) = marginals.view_and_means(rows)?;
                 Some((marginals, view))
             }
             None => None,
@@ -91,8 +90,7 @@ impl Enough {
         }
         if let Some((marginals, view)) = &self.marginals {
             let equal = vec![1.0 / count; rows.len()];
-            let squared = marginals.squared_distance_of_views(Over::Share, view, rows, &equal);
-            if !is_allowed(Measure::Cdf, squared.sqrt()) {
+            if !is_allowed(Measure::Cdf, marginals.squared_distance_of_views(view, rows, &equal).sqrt()) {
                 return false;
             }
         }

@@ -2,33 +2,6 @@
 
 use supersample::{Kernel, Points};
 
-/// The log-odds of a share from 0 to 1, as the marginals of the objective have them.
-pub(crate) fn log_odds(u: f64) -> f64 {
-    0.5 + ((u + 0.01) / (1.01 - u)).ln() / (2.0 * 101f64.ln())
-}
-
-/// The squared distance of the marginals of a subset in the objective, and that of one draw, from all pairs.
-pub(crate) fn of_marginals(target: &Points, shares: &[f64], subset: &Points) -> (f64, f64) {
-    let (mut squared, mut single_draw, dim) = (0.0, 0.0, target.dim() as f64);
-    for j in 0..target.dim() {
-        let share = |is: &dyn Fn(f64) -> bool| -> f64 {
-            target.rows().zip(shares).filter(|(y, _)| is(y[j])).map(|(_, w)| w).sum()
-        };
-        let place = |x: &[f64]| log_odds(share(&|y| y < x[j]) + share(&|y| y == x[j]) / 2.0);
-        let of_target: Vec<(f64, f64)> = target.rows().map(place).zip(shares.iter().copied()).collect();
-        let equal = 1.0 / subset.len() as f64;
-        let of_subset: Vec<(f64, f64)> = subset.rows().map(|x| (place(x), equal)).collect();
-        let mean = |a: &[(f64, f64)], b: &[(f64, f64)]| -> f64 {
-            let pairs = a.iter().flat_map(|x| b.iter().map(move |y| (x, y)));
-            pairs.map(|((x, v), (y, w))| v * w * (x - y).abs() / 2.0).sum()
-        };
-        let own = mean(&of_target, &of_target);
-        squared += (2.0 * mean(&of_subset, &of_target) - mean(&of_subset, &of_subset) - own) / dim;
-        single_draw += own / dim;
-    }
-    (squared, single_draw)
-}
-
 /// Every quantity recomputed from scratch at each step, in plain f64 double loops.
 pub(crate) struct Naive<'a> {
     pub(crate) kernel: &'a Kernel,
