@@ -87,7 +87,7 @@ def test_memory_decides_how_many_rows_are_drawn(draws: NDArray[np.float64]) -> N
     # All of them fit, so it is the choice from all rows.
     np.testing.assert_array_equal(result.indices, ss.herd(draws, 10).indices)
     assert told[0][0] == "reading" and told[-1][0] == "done"
-    assert ss.herd(batches(draws), 10, max_memory=40 << 20).n_rows == ROWS
+    assert ss.herd(batches(draws), 10, max_memory=44 << 20).n_rows == ROWS
     with pytest.raises(ValueError, match=r"needs about|memory"):
         ss.herd(batches(draws), 10, max_memory="1M")
 
