@@ -8,11 +8,12 @@
 Prints one line of counts and ends with 1 if anything was lost, hung, or ended in another way than 0, 1, 2 or 130.
 """
 
-import gzip, json, os, random, signal, subprocess, sys, tempfile, time
+import gzip, json, os, random, shutil, signal, subprocess, sys, tempfile, time
 
 BINARY, WHAT, COUNT = os.path.abspath(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 RNG = random.Random(int(sys.argv[4]) if len(sys.argv) > 4 else 1)
 LIMIT = 60
+TREES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../crates/supersample-io/tests/trees")
 # Seconds after which no further run is begun.
 END = time.time() + float(os.environ.get("SECONDS", "1e9"))
 
@@ -211,6 +212,10 @@ def damage():
             ("d.csv", "info BAD --json j.json"),
             ("d.parquet", "info BAD --json j.json"),
         ]
+        for name in ["arviz.nc", "classic.nc", "emcee.h5"]:
+            shutil.copy(f"{TREES}/{name}", folder)
+            cases.append((name, "thin BAD -n 4 --search 0 -q -o o.csv --json j.json"))
+            cases.append((name, "info BAD --json j.json"))
         sound = {name: open(f"{folder}/{name}", "rb").read() for name, _ in cases}
         done = 0
         for number in range(COUNT):

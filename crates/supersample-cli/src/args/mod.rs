@@ -63,7 +63,7 @@ SUBSET has one of: the rows with their columns; a column 'row' with row numbers;
 If SUBSET has a column 'weight' that DRAWS does not have, it is used as the weights of the subset.";
 
 const INFO_EXAMPLE: &str = "\
-Example: which columns would be used, and how long would a run take?
+Example: which columns would be used, and how much memory would a run take?
   supersample info chain_*.csv --exclude log_lik";
 
 /// Select a small representative subset of rows (MCMC draws, samples)
@@ -307,7 +307,7 @@ pub(crate) struct EvalArgs {
     pub(crate) report: Option<PathBuf>,
 }
 
-/// Show what files contain, and estimate the time and memory of a run
+/// Show what files contain, and estimate the memory of a run
 #[derive(clap::Args)]
 #[command(after_help = MORE, after_long_help = INFO_EXAMPLE)]
 pub(crate) struct InfoArgs {

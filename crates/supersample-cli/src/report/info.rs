@@ -1,9 +1,9 @@
 //! What files hold, how they would be used and what a run would take, in words and as JSON.
 
-use serde_json::{Value, json};
+use serde_json::json;
 use supersample::task::Diagnosis;
 
-use crate::words::{Names, Style, are, count, counted, in_units, listed, printable, significant};
+use crate::words::{Names, Style, are, count, counted, in_units, listed, printable};
 
 /// Result of `info`.
 #[derive(Clone, Debug)]
@@ -27,7 +27,7 @@ pub(crate) struct Info {
     /// Bytes that herding takes.
     pub(crate) memory: u64,
     /// `None` if a run would be refused, and for stdin.
-    pub(crate) rate: Option<Rate>,
+    pub(crate) work: Option<Work>,
     /// How accurate the draws are; `None` where that is not known.
     pub(crate) draws: Option<Diagnosis>,
     pub(crate) notes: Vec<String>,
@@ -44,25 +44,13 @@ pub(crate) struct ColumnInfo {
     pub(crate) range: Option<(f64, f64)>,
 }
 
-/// Speed of kernel values on these rows.
+/// Work before the first row is chosen. Times are not foretold: they depend on what else the machine does.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Rate {
-    pub(crate) pairs_per_second: f64,
-    /// How many kernel values were timed.
-    pub(crate) timed: f64,
-    /// Pairs of rows that are compared before the first is chosen, all of them or, of very many rows, those with landmarks.
+pub(crate) struct Work {
+    /// Kernel values, of all pairs of rows or of the rows with landmarks.
     pub(crate) pairs: f64,
     /// Number of landmarks; `None` if all pairs are compared.
     pub(crate) landmarks: Option<usize>,
-    /// Seconds for a thousand herded rows, from some that were herded.
-    pub(crate) thousand: f64,
-}
-
-impl Rate {
-    /// Seconds until all rows are compared, and for each thousand rows that are then herded.
-    fn seconds(&self) -> (f64, f64) {
-        (self.pairs / self.pairs_per_second, self.thousand)
-    }
 }
 
 impl Info {
@@ -119,7 +107,7 @@ impl Info {
             lines.push(format!("device: {}", self.device));
         }
         lines.push(format!("memory: about {} to herd or evaluate", in_units(self.memory)));
-        lines.extend(self.rate.map(|rate| self.how_long(rate)));
+        lines.extend(self.work.map(|work| self.to_compare(work)));
         lines.iter().map(|line| printable(line) + "\n").collect()
     }
 
@@ -139,23 +127,14 @@ impl Info {
         )
     }
 
-    fn how_long(&self, rate: Rate) -> String {
-        let (compare, choose) = rate.seconds();
-        let what = match rate.landmarks {
-            None => format!("{} pairs of rows", significant(rate.pairs)),
+    fn to_compare(&self, work: Work) -> String {
+        let rows = self.rows - if self.drop_na { self.incomplete } else { 0 };
+        match work.landmarks {
+            None => format!("work: {} of rows to compare", counted(work.pairs as usize, "pair")),
             Some(landmarks) => {
-                let rows = self.rows - if self.drop_na { self.incomplete } else { 0 };
-                format!("{} with {}", counted(rows, "row"), counted(landmarks, "landmark"))
+                format!("work: {} to compare with {}", counted(rows, "row"), counted(landmarks, "landmark"))
             }
-        };
-        format!(
-            "time: {} to compare {what}, plus {} per 1,000 rows herded (estimated from {} pairs per second on this \
-             machine, {})",
-            duration(compare),
-            duration(choose),
-            significant(rate.pairs_per_second),
-            if self.device == "cpu" { self.instruction_set } else { &self.device }
-        )
+        }
     }
 
     /// All facts as JSON, with every digit.
@@ -167,17 +146,7 @@ impl Info {
                 "name": name, "used": is_parameter, "use": used_as, "missing": missing, "min": least, "max": most,
             })
         };
-        let rate = |rate: Rate| -> Value {
-            let (compare, choose) = rate.seconds();
-            json!({
-                "pairs": rate.pairs,
-                "landmarks": rate.landmarks,
-                "pairs_per_second": rate.pairs_per_second,
-                "timed": rate.timed,
-                "compare_seconds": compare,
-                "thousand_rows_seconds": choose,
-            })
-        };
+        let work = |work: Work| json!({ "pairs": work.pairs, "landmarks": work.landmarks });
         let value = json!({
             "schema": super::json::SCHEMA,
             "version": self.version,
@@ -195,7 +164,7 @@ impl Info {
             "columns": self.columns.iter().map(column).collect::<Vec<_>>(),
             "memory_bytes": self.memory,
             "draws": self.draws.map(super::json::draws),
-            "estimate": self.rate.map(rate),
+            "work": self.work.map(work),
             "notes": self.notes,
         });
         serde_json::to_string_pretty(&value).expect("numbers and text can be written as JSON") + "\n"
@@ -213,17 +182,6 @@ fn listed_files(files: &[String]) -> String {
 
 fn named(column: &ColumnInfo) -> &str {
     if column.name.is_empty() { "(no name)" } else { &column.name }
-}
-
-/// `about 0.4 s`, `about 12 s`, `about 3 min`, `about 5 h`.
-fn duration(seconds: f64) -> String {
-    match seconds {
-        s if s < 0.1 => "less than 0.1 s".to_string(),
-        s if s < 10.0 => format!("about {s:.1} s"),
-        s if s < 120.0 => format!("about {s:.0} s"),
-        s if s < 7200.0 => format!("about {:.0} min", s / 60.0),
-        s => format!("about {:.0} h", s / 3600.0),
-    }
 }
 
 #[cfg(test)]
@@ -258,13 +216,7 @@ pub(super) mod tests {
             ],
             functions: Vec::new(),
             memory: 3 << 29,
-            rate: Some(Rate {
-                pairs_per_second: 1e9,
-                timed: 2e7,
-                pairs: 5e11,
-                landmarks: None,
-                thousand: 1.0,
-            }),
+            work: Some(Work { pairs: 7_998_000.0, landmarks: None }),
             draws: None,
             notes: vec!["mind the gap".to_string()],
         }
@@ -280,7 +232,7 @@ constant: flat = 5
 missing values: mu\\u{1b} 5, flat 2; in 7 rows: a run would stop with an error; drop these rows with --drop-na
 note: mind the gap
 memory: about 1.50 GiB to herd or evaluate
-time: about 8 min to compare 5.00e11 pairs of rows, plus about 1.0 s per 1,000 rows herded (estimated from 1.00e9 pairs per second on this machine, plain)
+work: 7,998,000 pairs of rows to compare
 ";
         assert_eq!(info().to_text(), expected);
         let functions = vec!["flat".to_string(), "of a file".to_string()];
@@ -291,16 +243,8 @@ time: about 8 min to compare 5.00e11 pairs of rows, plus about 1.0 s per 1,000 r
         );
         let told = Info { device: "NVIDIA H200".to_string(), ..info() }.to_text();
         assert!(told.contains("\ndevice: NVIDIA H200\nmemory: about 1.50 GiB"), "{told}");
-        assert!(told.contains("pairs per second on this machine, NVIDIA H200)\n"), "{told}");
-        let rate = info().rate.map(|rate| Rate { landmarks: Some(2000), ..rate });
-        let told = Info { rate, ..info() }.to_text();
-        assert!(
-            told.contains("time: about 8 min to compare 4,000 rows with 2,000 landmarks, plus about"),
-            "{told}"
-        );
-        let told = Info { rate, drop_na: true, ..info() }.to_text();
-        assert!(told.contains("to compare 3,993 rows with 2,000 landmarks"), "{told}");
-        let durations = [0.01, 3.21, 50.0, 600.0, 9000.0].map(duration);
-        assert_eq!(durations, ["less than 0.1 s", "about 3.2 s", "about 50 s", "about 10 min", "about 2 h"]);
+        let work = Some(Work { pairs: 8e6, landmarks: Some(2000) });
+        let told = Info { work, drop_na: true, ..info() }.to_text();
+        assert!(told.contains("\nwork: 3,993 rows to compare with 2,000 landmarks\n"), "{told}");
     }
 }

@@ -22,7 +22,7 @@ pub(crate) use self::details::{Balanced, Details, Polishing, Refinement, Weighin
 pub(crate) use self::each::{EachGroup, EachReport};
 pub(crate) use self::errors::Worst;
 pub(crate) use self::figures::{ChainShare, Curve, Figures, Rows};
-pub(crate) use self::info::{ColumnInfo, Info, Rate};
+pub(crate) use self::info::{ColumnInfo, Info, Work};
 pub(crate) use self::objective::{ObjectiveTerms, ObjectiveWeights};
 pub(crate) use self::summary::{ComparedColumn, Summary};
 use crate::plan::{Ended, Stop};

@@ -121,21 +121,24 @@ impl Claim {
     pub(super) fn new(path: &Path, inputs: &[PathBuf]) -> Result<Claim> {
         let cannot = || format!("{} cannot be written", path.display());
         let lock_path = lock_path(path);
-        let lock =
-            File::options().create(true).write(true).truncate(false).open(&lock_path).with_context(cannot)?;
-        ensure!(
-            lock.metadata().with_context(cannot)?.len() == 0,
-            "{}: {} is in the way, which no run has made; remove it, or name another file",
-            path.display(),
-            lock_path.display()
-        );
-        if lock.try_lock().is_err() {
-            bail!(
-                "{}: another run is using this checkpoint; wait for it, or name another file",
-                path.display()
+        let claim = || {
+            let open = File::options().create(true).write(true).truncate(false).open(&lock_path);
+            let lock = open.with_context(cannot)?;
+            ensure!(
+                lock.metadata().with_context(cannot)?.len() == 0,
+                "{}: {} is in the way, which no run has made; remove it, or name another file",
+                path.display(),
+                lock_path.display()
             );
-        }
-        interrupt::unfinished(&lock_path);
+            if lock.try_lock().is_err() {
+                bail!(
+                    "{}: another run is using this checkpoint; wait for it, or name another file",
+                    path.display()
+                );
+            }
+            Ok(lock)
+        };
+        let lock = interrupt::unfinished(claim, |_| lock_path.clone())?;
         sweep(path, inputs);
         let claim = Claim { path: path.to_path_buf(), lock_path, _lock: lock };
         // Refused before the draws are read; whose checkpoint it is shows only after that.

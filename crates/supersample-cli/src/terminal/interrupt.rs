@@ -3,11 +3,13 @@
 
 use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 #[cfg(unix)]
 use std::sync::Arc;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use anyhow::Result;
 
 /// Exit status of an interrupted run: 128 plus the number of the signal.
 pub(crate) const EXIT_INTERRUPTED: u8 = 130;
@@ -67,8 +69,10 @@ fn ignored_in(status: &str) -> Vec<i32> {
 fn pressed() {
     let again = REQUESTED.swap(true, Ordering::SeqCst);
     if again || !CAN_END_EARLY.load(Ordering::SeqCst) {
-        if let Ok(unfinished) = UNFINISHED.lock() {
-            unfinished.iter().for_each(|path| _ = std::fs::remove_file(path));
+        // Locked until the process has ended, so that no file is made after the last one is removed.
+        let unfinished = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
+        for path in unfinished.iter() {
+            let _ = if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
         }
         // The line of progress may still stand there.
         let wipe = if std::io::stderr().is_terminal() { "\r\x1b[K" } else { "" };
@@ -103,11 +107,12 @@ pub(crate) fn has_written() {
     HAS_WRITTEN.store(true, Ordering::SeqCst);
 }
 
-/// Names a file that is removed when the process ends at once.
-pub(crate) fn unfinished(path: &Path) {
-    if let Ok(mut unfinished) = UNFINISHED.lock() {
-        unfinished.push(path.to_path_buf());
-    }
+/// Makes a file or a folder that is removed when the process ends at once. A signal is answered when its path is listed.
+pub(crate) fn unfinished<T>(make: impl FnOnce() -> Result<T>, path: impl FnOnce(&T) -> PathBuf) -> Result<T> {
+    let mut unfinished = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
+    let made = make()?;
+    unfinished.push(path(&made));
+    Ok(made)
 }
 
 #[cfg(all(test, unix))]

@@ -149,11 +149,11 @@ fn is_store(path: &Path) -> bool {
 /// Unpacks an archive to a folder, which appears whole.
 #[cfg(feature = "zarr")]
 fn unpack(archive: &NamedTempFile, path: &Path) -> Result<()> {
-    let folder = tempfile::Builder::new()
-        .prefix(PREFIX)
-        .suffix(SUFFIX)
-        .tempdir_in(folder_of(path))
-        .map_err(|refusal| without_path(refusal, folder_of(path)))?;
+    let make = || {
+        let made = tempfile::Builder::new().prefix(PREFIX).suffix(SUFFIX).tempdir_in(folder_of(path));
+        made.map_err(|refusal| without_path(refusal, folder_of(path)))
+    };
+    let folder = interrupt::unfinished(make, |folder| folder.path().to_path_buf())?;
     let store = folder.path().join("store");
     supersample_io::unpack_store(archive.path(), &store)?;
     ensure!(fs::symlink_metadata(path).is_err(), "it was made by another program in the meantime");
@@ -186,12 +186,12 @@ fn beside(path: &Path, folder_name: &Path) -> Result<NamedTempFile> {
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     loop {
-        let file = builder.tempfile_in(folder).map_err(|refusal| without_path(refusal, folder_name))?;
+        let make = || builder.tempfile_in(folder).map_err(|refusal| without_path(refusal, folder_name));
+        let file = interrupt::unfinished(make, |file| file.path().to_path_buf())?;
         // Without locks there is no sweep either.
         let _ = file.as_file().lock();
         // Another run may have swept it away in the moment before it was locked.
         if file.path().exists() {
-            interrupt::unfinished(file.path());
             return Ok(file);
         }
     }

@@ -29,21 +29,20 @@ impl Choose {
         self.compute.pool_rows.or_else(|| self.stop.number.map(default))
     }
 
-    /// Number of kernel values before the first pick, and for each herded row, given the number of rows.
+    /// Number of kernel values before the first pick, given the number of rows.
     ///
     /// ```
     /// use supersample::task::Choose;
-    /// assert_eq!(Choose::herd(10)?.kernel_values(1000), (499_500.0, 1000.0));
-    /// let (compared, each) = Choose::herd(10)?.kernel_values(1_000_000); // with 500 landmarks and 1,000 control rows
-    /// assert_eq!((compared, each), (1e6 * 1500.0 + 2e5 * 500.0, 1.2e6));
+    /// assert_eq!(Choose::herd(10)?.kernel_values(1000), 499_500.0);
+    /// // With 500 landmarks and 1,000 control rows; the candidates are compared with the landmarks too.
+    /// assert_eq!(Choose::herd(10)?.kernel_values(1_000_000), 1e6 * 1500.0 + 2e5 * 500.0);
     /// # Ok::<(), supersample::Error>(())
     /// ```
-    pub fn kernel_values(&self, rows: usize) -> (f64, f64) {
+    pub fn kernel_values(&self, rows: usize) -> f64 {
         let all = rows as f64;
-        let Some(landmarks) = self.landmarks_of(rows) else { return (all * (all - 1.0) / 2.0, all) };
+        let Some(landmarks) = self.landmarks_of(rows) else { return all * (all - 1.0) / 2.0 };
         let candidates = self.pool_size().unwrap_or(POOL_ROWS).min(rows) as f64;
-        // Each chosen row is compared with all rows afterwards.
-        (all * (landmarks + controls_of(rows)) as f64 + candidates * landmarks as f64, all + candidates)
+        all * (landmarks + controls_of(rows)) as f64 + candidates * landmarks as f64
     }
 
     /// Whether rows in single precision without weights are processed in batches, so that they stay in single
