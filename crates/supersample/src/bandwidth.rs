@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use rayon::prelude::*;
@@ -23,7 +24,10 @@ pub const RANDOM_PAIRS: usize = 250_000;
 const BLOCK: usize = 10_000;
 
 /// Number of random pairs that say about where the median of many lies.
-const BRACKETING: usize = 4096;
+const BRACKETING: usize = 8192;
+
+/// Rows with weights are drawn this number of times for them.
+const DRAWN: usize = 2048;
 
 /// Blocks of rows whose pairs are counted together.
 const BLOCKS: usize = 16;
@@ -127,7 +131,7 @@ fn weighted_by_sort(points: &Points, shares: &[f64]) -> MedianDistance {
 /// lengths miss it, or where rounding decides between two pairs.
 fn of_few(points: &Points, shares: Option<&[f64]>) -> Option<MedianDistance> {
     let n = points.len();
-    if all_pairs(n) < 4 * BRACKETING {
+    if all_pairs(n) < 2 * BRACKETING {
         return None;
     }
     let bounds = bracket(bracketing_pairs(points, shares))?;
@@ -145,16 +149,15 @@ fn of_few(points: &Points, shares: Option<&[f64]>) -> Option<MedianDistance> {
     let within = tallies.iter().flat_map(|tally| &tally.within);
     let squared = match shares {
         None => {
-            let mut within: Vec<f64> = within.map(|pair| pair.0).collect();
+            // Positive numbers have the order of their bits.
+            let mut within: Vec<u64> = within.map(|pair| pair.0.to_bits()).collect();
             let place = (pairs / 2).checked_sub(below).filter(|place| *place < within.len())?;
-            *within.select_nth_unstable_by(place, f64::total_cmp).1
+            f64::from_bits(*within.select_nth_unstable(place).1)
         }
-        Some(shares) => {
+        Some(_) => {
             let sum = |of: fn(&Tally) -> f64| tallies.iter().map(of).sum::<f64>();
             let (total, below) = (sum(|tally| tally.weight), sum(|tally| tally.weight_below));
-            let mut within: Vec<(f64, f64)> =
-                within.map(|&(d, i, j)| (d, shares[i as usize] * shares[j as usize])).collect();
-            middle_within(&mut within, below, total)?
+            middle_within(&mut within.copied().collect::<Vec<_>>(), below, total)?
         }
     };
     Some(MedianDistance { length: squared.sqrt(), pairs })
@@ -183,27 +186,26 @@ fn middle_within(values: &mut [(f64, f64)], below: f64, total: f64) -> Option<f6
     (before + weight > half + doubt).then_some(value)
 }
 
-/// Squared distances of random pairs, drawn by their weights, that neither coincide nor overflow.
+/// Squared distances of random pairs, drawn by their weights, that neither coincide nor overflow. Each row is in as many pairs as
+/// any other, which makes their median more precise than that of independent pairs.
 fn bracketing_pairs(points: &Points, shares: Option<&[f64]>) -> Vec<f64> {
     let rows = match shares {
         // Each row about as often as its weight asks.
-        Some(shares) => systematic_rows(shares, BRACKETING / 2).ok(),
+        Some(shares) => systematic_rows(shares, DRAWN).ok(),
         None => None,
     };
-    let count = rows.as_ref().map_or(points.len(), Vec::len);
-    let row = |place: usize| rows.as_ref().map_or(place, |rows| rows[place]);
-    let mut rng = Pcg64::seed_from_u64(0);
-    let pairs = (0..BRACKETING).map(|_| {
-        let (i, j) = (rng.random_range(0..count), rng.random_range(0..count));
-        squared(points, row(i), row(j))
-    });
-    pairs.filter(|d| *d > 0.0 && d.is_finite()).collect()
+    let mut rows = rows.unwrap_or_else(|| (0..points.len()).collect());
+    rows.shuffle(&mut Pcg64::seed_from_u64(0));
+    let count = rows.len();
+    let apart = 1..=BRACKETING.div_ceil(count).min(count - 1);
+    let pairs = apart.flat_map(|by| rows.iter().zip(rows[by..].iter().chain(&rows[..by])));
+    pairs.map(|(&i, &j)| squared(points, i, j)).filter(|d| *d > 0.0 && d.is_finite()).collect()
 }
 
-/// Two values that the median lies between, from some of the values in random order: four standard deviations of their middle apart
+/// Two values that the median lies between, from some of the values in random order: three standard deviations of their middle apart
 /// from it. `None` of too few.
 fn bracket(mut some: Vec<f64>) -> Option<(f64, f64)> {
-    let (half, reach) = (some.len() / 2, 2 * some.len().isqrt());
+    let (half, reach) = (some.len() / 2, 3 * some.len().isqrt() / 2);
     if some.len() < 100 {
         return None;
     }
