@@ -34,7 +34,7 @@ const UNSEEN: f64 = 3.0;
 
 /// The largest residual of rows that no draw in proportion to their weights hit, in units of the largest one seen: landmarks follow the
 /// weights too, so the rows that both miss are farther from the landmarks.
-const UNSEEN_OF_WEIGHTED: f64 = 3.0;
+const UNSEEN_OF_WEIGHTED: f64 = 10.0;
 
 /// Number of times that the ridge is multiplied by ten if rounding makes the kernel matrix indefinite.
 const TRIES: i32 = 10;
@@ -76,8 +76,8 @@ pub(super) fn solve(sums: &LandmarkSums, watch: Watch) -> Result<Landmarks> {
             sampling *= (1.0 - count / totals.rows as f64).max(0.0);
         }
         let terms = coefficients.iter().zip(m).map(|(a, m)| (a * m).abs()).sum::<f64>() + offset.abs();
-        let rounding =
-            rounding_of_norm(precision, totals.rows) * terms.max(exact.iter().fold(0.0, |a, mu| a.max(mu.abs())));
+        let rounding = rounding_of_norm(precision, totals.rows)
+            * terms.max(exact.iter().fold(0.0, |a, mu| a.max(mu.abs())));
         Ok(EstimatedNorm {
             squared: linalg::dot(&coefficients, m) + offset + mean,
             standard_error: (sampling + rounding * rounding).sqrt(),
