@@ -108,6 +108,9 @@ pub(super) fn solve(sums: &LandmarkSums, watch: Watch) -> Result<Landmarks> {
 ///
 /// In f64 it is that of a sum over n rows, a random walk of n roundings. Sums over landmarks do better than this; a sum over all
 /// pairs, with which the number is compared, does not, for example where rows repeat.
+///
+/// In f32 it is a bias more than an error: α is fitted to m with its rounding e, so that αᵀm is too large by eᵀ(K + ε·I)⁻¹e, which
+/// the control points do not show. It is 3e-9 with 20,000 rows and Gaussian kernels, and less with more rows.
 fn rounding_of_norm(precision: Precision, rows: u64) -> f64 {
     match precision {
         Precision::Double => (4.0 + (rows as f64).sqrt()) * f64::EPSILON,
