@@ -4,6 +4,7 @@
     cargo build --release -p supersample-cli
     bench/peers/.venv/bin/python bench/peers/accuracy.py [FOLDER] [--sizes 156,25,100,500] [--set thin|curve|…] [--seeds 3] [--before PROGRAM]
     bench/peers/.venv/bin/python bench/peers/accuracy.py --set cases
+    bench/peers/.venv/bin/python bench/peers/accuracy.py --write-docs
 
 FOLDER holds CSV files of draws, each with a header; columns named chain and draw are ids (default
 ../shared/data/posteriordb beside the repository). Ours are the rows that the command prints, with its defaults but for the
@@ -391,6 +392,26 @@ def hard_cases(variants, sets, draws=40, n=4000, size=100):
     return "\n".join(lines) + "\n"
 
 
+def write_docs(out):
+    """Puts the tables of the sets thin and cases in OUT into docs/accuracy.md, without --before."""
+    page = ROOT / "docs/accuracy.md"
+    results = json.loads((out / "accuracy-thin.json").read_text())
+    for result in results:
+        result["methods"].pop("thin, before", None)
+    sizes = list(dict.fromkeys(result["size"] for result in results))
+    tables = {
+        "ratios": ratio_tables(results, sizes),
+        "cases": (out / "accuracy-cases.md").read_text(),
+        "files": full_tables(results, sizes[:1]),
+    }
+    text = page.read_text()
+    for name, table in tables.items():
+        begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
+        before, rest = text.split(begin)
+        text = f"{before}{begin}\n{table.strip()}\n\n{end}{rest.split(end)[1]}"
+    page.write_text(text)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", nargs="?", type=pathlib.Path, default=ROOT.parent / "shared/data/posteriordb")
@@ -401,7 +422,11 @@ def main():
     parser.add_argument("--no-peers", action="store_true")
     parser.add_argument("--before", type=pathlib.Path, help="another build of the command, whose thin is compared too")
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "bench/peers/out")
+    parser.add_argument("--write-docs", action="store_true", help="put the tables of earlier runs into docs/accuracy.md")
     arguments = parser.parse_args()
+    if arguments.write_docs:
+        write_docs(arguments.out)
+        return
     if arguments.set == "cases":
         arguments.out.mkdir(parents=True, exist_ok=True)
         (arguments.out / "accuracy-cases.md").write_text(hard_cases(VARIANTS["cases"], arguments.sets))

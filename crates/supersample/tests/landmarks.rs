@@ -148,6 +148,27 @@ fn mixed_precision_costs_no_more_than_its_rounding() {
     }
 }
 
+/// Weights that leave few rows need double precision as few rows do: in single precision ‖μ‖² was too large.
+#[test]
+fn very_uneven_weights_are_summed_in_double_precision() {
+    let points = draws(Precision::MIXED_FROM + 100, 1);
+    let kernel = Kernel::gaussian(1.0).unwrap();
+    let uneven: Vec<f64> = (0..points.len()).map(|i| (6.0 * (i as f64 * 0.7).sin()).exp()).collect();
+    let mut even = uneven.clone();
+    even.iter_mut().for_each(|w| *w = w.powf(1e-3));
+    let of = |weights: &[f64]| {
+        let samples = Empirical::weighted(kernel.clone(), points.clone(), weights).unwrap();
+        Landmarks::of(&samples, first(&points, 200), first(&points, 1000), &unwatched).unwrap()
+    };
+    let mu = of(&uneven);
+    assert_eq!(mu.sums().sums().precision(), Precision::Double);
+    assert_eq!(of(&even).sums().sums().precision(), Precision::Mixed);
+    let exact = Empirical::weighted(kernel.clone(), points.clone(), &uneven).unwrap();
+    let exact = exact.precision(Precision::Double).squared_norm().unwrap();
+    let (norm, known) = (mu.squared_norm().unwrap(), mu.squared_norm_error().unwrap());
+    assert!((norm - exact).abs() < 3.0 * known && known < 1e-9, "{norm} {exact} ± {known:e}");
+}
+
 #[test]
 fn batches_and_merged_parts_are_one_sum_in_any_precision() {
     let n = 5000;

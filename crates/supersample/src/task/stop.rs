@@ -257,10 +257,14 @@ impl ErrorScale {
         ErrorScale { single_draw, floor: pool.error_floor(), norm_error }
     }
 
-    /// Standard error of an error, from that of ‖μ‖²; `None` if ‖μ‖² is exact.
+    /// Standard error of an error, from that of ‖μ‖² and the rounding of E²; `None` if ‖μ‖² is exact.
     pub fn standard_error(&self, error: f64) -> Option<f64> {
-        // E² ± s gives ± s/(2E), or ± √s if E is not larger than that.
-        self.norm_error.map(|s| if s > 0.0 { s / (2.0 * error).max(s.sqrt()) } else { 0.0 })
+        self.norm_error.map(|of_norm| {
+            // The other terms of E² are at most (E + ‖μ‖)², and the rounding of ‖μ‖² is part of its error.
+            let s = of_norm.hypot(4.0 * f64::EPSILON * error * error);
+            // E² ± s gives ± s/(2E), or ± √s if E is not larger than that.
+            if s > 0.0 { s / (2.0 * error).max(s.sqrt()) } else { 0.0 }
+        })
     }
 
     /// Whether an error is rounding.
@@ -339,6 +343,9 @@ mod tests {
         assert!((estimated.standard_error(0.01).unwrap() - 5e-5).abs() < 1e-18);
         assert_eq!(estimated.standard_error(0.0), Some(1e-3));
         assert_eq!(ErrorScale { norm_error: Some(0.0), ..SCALE }.standard_error(0.0), Some(0.0));
+        // Where ‖μ‖² is next to nothing, the rounding of E² is left: two units in the last place of E.
+        let nothing = ErrorScale { norm_error: Some(1e-30), ..SCALE };
+        assert_eq!(nothing.standard_error(0.5), Some(f64::EPSILON));
     }
 
     #[test]
