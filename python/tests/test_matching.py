@@ -227,6 +227,9 @@ def test_calibrated_weights_give_the_means_exactly():
     some = ss.thin(POOL, 25, weights="calibrated", calibrate=["a", "y"], functions="y", match=TARGET)
     for values, wanted in ((POOL["a"], TARGET["a"]), (POOL["y"], TARGET["y"])):
         assert np.average(values[some.indices], weights=some.weights) == pytest.approx(wanted.mean(), abs=1e-9)
+    with pytest.warns(ss.SupersampleWarning, match="could not be computed and are equal: no positive weights"):
+        few = ss.thin(POOL, 2, weights="calibrated", total=600)
+    assert few.weights.tolist() == [300, 300]
     with pytest.raises(ValueError, match="calibrated weights are those of rows"):
         ss.sample(ss.GaussianMixture([1.0], [[0.0]], [[[1.0]]]), 5, weights="calibrated")
 

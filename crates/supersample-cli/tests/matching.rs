@@ -178,7 +178,19 @@ fn calibrated_weights_meet_the_means_and_sum_to_the_total() {
     desk.write("far.csv", "a,b\n90,0\n91,1\n95,0\n");
     let told =
         refused(&desk, "thin pool.csv -n 5 --columns a,b --match far.csv --weights calibrated -o o.csv");
-    assert!(told.contains("no positive weights give column 'a' the mean 92.0"), "{told}");
+    assert!(
+        told.contains("no positive weights give column 'a' the mean 92.0: the rows to choose from have"),
+        "{told}"
+    );
+    // What the chosen rows alone cannot have costs the weights, not the rows.
+    for each in ["", " --each site"] {
+        let words = format!("thin pool.csv -n 2 --columns a,b,y --weights calibrated{each} -o few.csv");
+        let out = desk.run(&words);
+        assert_eq!(out.status.code(), Some(1), "{each}");
+        let told = String::from_utf8(out.stderr).unwrap();
+        assert!(told.contains("the weights could not be computed and are equal"), "{told}");
+        assert!(desk.read("few.csv").lines().count() > 2);
+    }
     desk.write("m.toml", "[[component]]\nweight = 1\nmean = [0]\ncovariance = [[1]]\n");
     let told = refused(&desk, "sample m.toml -n 5 --weights calibrated");
     assert!(told.contains("--weights calibrated is for rows of a file"), "{told}");

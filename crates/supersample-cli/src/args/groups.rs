@@ -183,8 +183,8 @@ pub(crate) struct ResultArgs {
     /// Weights of the rows: equal, simplex, signed or calibrated
     ///
     /// simplex and signed are the weights with the smallest MMD that sum to one, without and with negative ones. calibrated are
-    /// the positive weights nearest to equal ones that give the means of all rows exactly (see --calibrate). They are written
-    /// to a column 'weight'.
+    /// the positive weights nearest to equal ones that give the means of all rows exactly (see --calibrate); if
+    /// the chosen rows have none, their weights are equal and the exit status is 1. Weights are written to a column 'weight'.
     #[arg(long, value_enum, value_name = "RULE", default_value_t = WeightsArg::Equal, hide_possible_values = true)]
     pub(crate) weights: WeightsArg,
 
