@@ -218,6 +218,18 @@ def test_summaries_that_cannot_be_matched_are_refused(options, kind, words):
         ss.thin(options.pop("x"), options.pop("n"), **options)
 
 
+def test_the_default_kernel_is_that_of_matching_unless_one_is_named():
+    def kernel(**options):
+        found = ss.thin(POOL, 5, match=TARGET, **options).kernel
+        return found.name, found.bandwidths
+
+    assert kernel()[0] == "matern32" and kernel() == kernel(bandwidth="median")
+    assert kernel(bandwidth=1.5) == ("matern32", (1.5,))
+    assert kernel(kernel="gaussian", bandwidth=1.5) == ("gaussian", (1.5,))
+    assert kernel(bandwidth=[1.5, 3.0]) == ("gaussian", (1.5, 3.0))
+    assert ss.thin(POOL, 5, bandwidth=1.5).kernel.name == "gaussian"
+
+
 def test_calibrated_weights_give_the_means_exactly():
     chosen = ss.thin(POOL, 25, weights="calibrated", total=600)
     assert chosen.weights.sum() == pytest.approx(600) and (chosen.weights > 0).all()
@@ -291,6 +303,8 @@ def test_the_command_resamples_the_same_and_never_a_row_without_weight(tmp_path)
             "--repeats",
             "--search",
             "0",
+            "--marginals",
+            "0.2",
         ]
         subprocess.run([*words, "-q", "-o", tmp_path / "o.csv", "--indices", tmp_path / "i"], check=True)
         rows = np.loadtxt(tmp_path / "i", dtype=int)

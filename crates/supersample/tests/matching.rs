@@ -5,11 +5,12 @@ use crate::common;
 use common::{herd, plain, random_points, ready, rng, thin};
 use supersample::task::stream::{self, Gathered, Pass, PassSums, Source};
 use supersample::task::{
-    Advice, Choose, EmbeddingChoice, Measure, Problem, RowScores, RowWeights, Rows, Size, Stop, Subset,
+    Advice, Bandwidth, Choose, EmbeddingChoice, KernelChoice, Measure, Problem, RowScores, RowWeights, Rows,
+    Size, Stop, Subset,
 };
 use supersample::weights::{WeightRule, optimal};
 use supersample::words::Opt;
-use supersample::{Error, Gram, Kernel, Marginals, Points, Precision, RefineOptions, unwatched};
+use supersample::{Error, Family, Gram, Kernel, Marginals, Points, Precision, RefineOptions, unwatched};
 
 fn after(number: usize) -> Stop {
     Stop::after(number).unwrap()
@@ -46,6 +47,26 @@ fn shares(weights: Option<&[f64]>, count: usize) -> Vec<f64> {
     let weights = weights.map_or(vec![1.0; count], <[f64]>::to_vec);
     let total: f64 = weights.iter().sum();
     weights.iter().map(|weight| weight / total).collect()
+}
+
+#[test]
+fn rows_that_match_others_have_a_kernel_of_their_own_unless_one_is_named() {
+    let (pool, target) = (random_points(60, 2, &mut rng(5)), random_points(40, 2, &mut rng(6)));
+    let text = |kernel: KernelChoice, is_matching: bool| {
+        let rows = Rows::new(pool.clone());
+        let rows = if is_matching { rows.matching(target.clone()) } else { rows };
+        Problem::new(rows, Choose::thin(5).unwrap().kernel(kernel)).unwrap().kernel().to_string()
+    };
+    let named = |family, lengths: &[f64]| KernelChoice::Named {
+        family,
+        bandwidth: if lengths.is_empty() { Bandwidth::Median } else { Bandwidth::Lengths(lengths.to_vec()) },
+    };
+    assert!(text(KernelChoice::default(), true).starts_with("matern32("));
+    assert!(text(KernelChoice::default(), false).starts_with("gaussian("));
+    assert_eq!(text(named(None, &[1.5]), true), "matern32(1.5)");
+    assert_eq!(text(named(Some(Family::Gaussian), &[1.5]), true), "gaussian(1.5)");
+    // Only Gaussians are summed.
+    assert_eq!(text(named(None, &[1.5, 3.0]), true), text(named(None, &[1.5, 3.0]), false));
 }
 
 #[test]

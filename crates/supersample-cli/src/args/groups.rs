@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use clap::builder::PossibleValuesParser;
 use supersample::scale::Scale;
-use supersample::task::EmbeddingChoice;
+use supersample::task::{EmbeddingChoice, MATCHING_KERNEL};
 use supersample::{Device, Family, Precision};
 
 use super::input::{FunctionArgs, RegularArgs, ScoreArgs};
@@ -302,7 +302,7 @@ fn kernel_help() -> String {
 fn kernel_long_help() -> String {
     let each = Family::ALL.map(|family| format!("\n  {:10}{}", family.to_string(), family.formula()));
     format!(
-        "Kernel [default: {}]\n{}\n\nr is the distance between the rows x and y, l the bandwidth.",
+        "Kernel [default: {}, and {MATCHING_KERNEL} with --match]\n{}\n\nr is the distance between the rows x and y, l the bandwidth.",
         Family::default(),
         each.concat()
     )
