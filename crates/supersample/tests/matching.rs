@@ -5,8 +5,8 @@ use crate::common;
 use common::{herd, plain, random_points, ready, rng, thin};
 use supersample::task::stream::{self, Gathered, Pass, PassSums, Source};
 use supersample::task::{
-    Advice, Bandwidth, Choose, EmbeddingChoice, KernelChoice, Measure, Problem, RowScores, RowWeights, Rows,
-    Size, Stop, Subset,
+    Advice, Bandwidth, Choose, EmbeddingChoice, KernelChoice, MATCHING_KERNEL, Measure, Problem, RowScores,
+    RowWeights, Rows, Size, Stop, Subset,
 };
 use supersample::weights::{WeightRule, optimal};
 use supersample::words::Opt;
@@ -99,10 +99,15 @@ fn herded_rows_are_those_of_the_naive_score() {
     }
 }
 
+/// The default of rows that match others.
+fn own_kernel() -> KernelChoice {
+    KernelChoice::Named { family: Some(MATCHING_KERNEL), bandwidth: Bandwidth::Median }
+}
+
 #[test]
 fn scale_and_bandwidth_are_those_of_the_target() {
     let target = ready(Rows::new(pool()).matching(target()), plain());
-    let alone = ready(self::target(), plain());
+    let alone = ready(self::target(), plain().kernel(own_kernel()));
     assert_eq!(target.problem().kernel(), alone.problem().kernel());
     assert_eq!(target.problem().scaled(&self::target()).unwrap(), *alone.problem().points());
     assert_eq!(target.problem().rows().len(), 400);
@@ -111,7 +116,7 @@ fn scale_and_bandwidth_are_those_of_the_target() {
 
 #[test]
 fn rows_that_match_themselves_are_chosen_as_ever() {
-    let choose = Choose::thin(15).unwrap();
+    let choose = Choose::thin(15).unwrap().kernel(own_kernel());
     let alone = ready(pool(), choose.clone()).choose(&unwatched).unwrap();
     let matched = ready(Rows::new(pool()).matching(pool()), choose).choose(&unwatched).unwrap();
     assert_eq!(matched.rows, alone.rows);
@@ -166,7 +171,7 @@ fn marginals_and_functions_are_those_of_the_target() {
     assert!((found - error).abs() < 1e-9 && found < 0.01, "{found} {error}");
     // Errors of the columns are relative to the target too.
     let evaluation = target.evaluate(&Subset::of_rows(&chosen.rows), &unwatched).unwrap();
-    let alone = ready(weighted_target(), plain());
+    let alone = ready(weighted_target(), plain().kernel(own_kernel()));
     let of_points = alone.evaluate(&Subset::of_points(picked), &unwatched).unwrap();
     for measure in [Measure::Mean, Measure::Sd, Measure::Quantile, Measure::Correlation] {
         assert_eq!(evaluation.errors.get(measure), of_points.errors.get(measure), "{measure:?}");

@@ -13,10 +13,10 @@ mod scores;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
+use supersample::AscentOptions;
 use supersample::task::{Choose, KernelChoice, MOST_WEIGHTED, Method};
 pub(crate) use supersample::task::{Ended, Stop};
 use supersample::weights::WeightRule;
-use supersample::AscentOptions;
 use supersample_io::Format;
 
 pub(crate) use self::balance::{Balance, Ranges};
