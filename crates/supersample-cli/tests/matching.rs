@@ -73,7 +73,8 @@ fn rows_of_a_pool_match_the_columns_of_a_target_by_name() {
         assert!((found - wanted).abs() < 0.02, "{column}: {found} {wanted}");
     }
     // Against the target the rows are as good as the run says.
-    let (judged, _) = summary(&desk, "eval target.csv o.csv --columns a,b --weight-column w");
+    let (judged, _) =
+        summary(&desk, "eval target.csv o.csv --columns a,b --weight-column w --kernel matern32");
     let near = |a: &Value, b: &Value| (a.as_f64().unwrap() / b.as_f64().unwrap() - 1.0).abs() < 1e-6;
     assert!(near(&judged["result"]["mmd"], &json["result"]["mmd"]));
     assert_eq!(judged["result"]["errors"]["mean"], json["result"]["errors"]["mean"]);
@@ -258,7 +259,8 @@ fn a_pool_in_batches_chooses_the_rows_of_memory_or_a_sample() {
     assert!(told.contains("matched 120 rows of target.csv weighted by w"), "{told}");
     assert!(json["match"]["overlap"]["unreached"].is_number());
     // The rows that are written are those that are numbered, and as good as they are said to be.
-    let (judged, _) = summary(&desk, "eval target.csv o.csv --columns a,b --weight-column w");
+    let (judged, _) =
+        summary(&desk, "eval target.csv o.csv --columns a,b --weight-column w --kernel matern32");
     let mmd = |json: &Value| json["result"]["mmd"].as_f64().unwrap();
     assert!((mmd(&judged) / mmd(&json) - 1.0).abs() < 1e-6);
 }

@@ -25,9 +25,6 @@ const LONGER: usize = 8;
 /// Lags whose covariances are computed at once.
 const AT_ONCE: usize = 8;
 
-/// And before the first look at them.
-const AT_FIRST: usize = 3;
-
 /// Which rows are successive draws of one chain.
 ///
 /// ```
@@ -223,8 +220,12 @@ impl<'a, F: Fn(usize, usize) -> f64 + Sync> Autocovariance<'a, F> {
         }
         if lag > self.known.len() {
             let from = self.known.len() + 1;
-            // Of independent draws the first say enough.
-            let more = if self.known.is_empty() { AT_FIRST } else { AT_ONCE };
+            // Of independent draws the first few say enough: lag 1, then pairs of lags.
+            let more = match self.known.len() {
+                0 => 3,
+                known if known < AT_ONCE => 2,
+                _ => AT_ONCE,
+            };
             let to = (from + more).max(lag + 1).min(most + 1);
             let of = |lag: usize| self.chains.mean_at(lag * self.step, &self.pair);
             let more: Vec<f64> = (from..to).into_par_iter().map(of).collect();

@@ -302,7 +302,7 @@ fn kernel_help() -> String {
 fn kernel_long_help() -> String {
     let each = Family::ALL.map(|family| format!("\n  {:10}{}", family.to_string(), family.formula()));
     format!(
-        "Kernel [default: {}, and {MATCHING_KERNEL} with --match]\n{}\n\nr is the distance between the rows x and y, l the bandwidth.",
+        "Kernel [default: {}; {MATCHING_KERNEL} in herd and thin with --match]\n{}\n\nr is the distance between the rows x and y, l the bandwidth.",
         Family::default(),
         each.concat()
     )

@@ -2,7 +2,7 @@
 
 use clap::Parser;
 use supersample::scale::Scale;
-use supersample::{Family, FunctionsUnit, Kernel};
+use supersample::{Family, FunctionsUnit};
 use supersample_io::Selection;
 
 use supersample::task::{Bandwidth, KernelChoice};
