@@ -57,9 +57,8 @@ class KernelKeywords(TypedDict, total=False):
     """Distance.
 
     kernel, bandwidth
-        A kernel such as `Gaussian(1.5)`, or its name (see `supersample.kernels`) and a length in
-        units of the scaled columns, or "median". Several lengths: a mean of Gaussians, not columns.
-        With `match` the default kernel is matern32.
+        A kernel such as `Gaussian(1.5)`, or its name (see `supersample.kernels`; with `match`:
+        matern32) and a length in units of scaled columns, or "median". Several: mean of Gaussians.
     """
 
     kernel: Annotated[str | Kernel, Keyword("gaussian")]
