@@ -1,6 +1,6 @@
 """The figures of docs/guide/resampling.md for nested sampling: a dynesty run to 500 rows of equal weight.
 
-    pip install dynesty==2.1.5 && python bench/nested.py --seeds 3
+    pip install dynesty==3.1.0 && python bench/nested.py --seeds 3
 
 The error is that of the widths of the central 50, 80, 90 and 95 % intervals of every parameter, relative to those of all
 weighted rows, root mean square, for `ss.resample` and for `dynesty.utils.resample_equal` (20 random draws of 500 rows).

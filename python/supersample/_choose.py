@@ -223,7 +223,7 @@ def _of_values(gram: Any, x: Any, given: Options, data: Mapping[str, Any]) -> Ta
     if x is not None:
         raise TypeError("x and gram were both given; gram replaces x, so leave one out")
     # A given bandwidth sets the kernel too.
-    if given["max_memory"] is not None or given["kernel"] is not None:
+    if any(given[name] is not None for name in ("max_memory", "kernel", "bandwidth")):
         raise ValueError("kernel, bandwidth and max_memory have no effect with gram; leave them out")
     values = as_table(gram, "gram").values
     if values.shape[0] != values.shape[1]:

@@ -57,8 +57,8 @@ class KernelKeywords(TypedDict, total=False):
     """Distance.
 
     kernel, bandwidth
-        A kernel such as `Gaussian(1.5)`, or its name (see `supersample.kernels`) and a length in
-        units of the scaled columns, or "median". Several lengths: a mean of Gaussians, not columns.
+        A kernel such as `Gaussian(1.5)`, or its name (see `supersample.kernels`; with `match`:
+        matern32) and a length in units of scaled columns, or "median". Several: mean of Gaussians.
     """
 
     kernel: Annotated[str | Kernel, Keyword("gaussian")]
@@ -585,8 +585,10 @@ def read(kind: Any, options: Mapping[str, Any]) -> Options:
                 raise TypeError(f"{name} is {value!r}; choose {listed(get_args(words))}")
             given[name] = keyword.read(value, name)
     if "bandwidth" in declared and not given.keys().isdisjoint(("kernel", "bandwidth")):
-        own = isinstance(given["kernel"], Kernel)
-        given["kernel"], lengths = native_kernel(given["kernel"] or "gaussian", given.get("bandwidth", "median"))
+        own, named = isinstance(given["kernel"], Kernel), given["kernel"] is not None
+        name, lengths = native_kernel(given["kernel"] or "gaussian", given.get("bandwidth", "median"))
+        # Without a name it is the library's default.
+        given["kernel"] = name if named else None
         given["bandwidth"], given.lengths = lengths, 0 if own or lengths is None else len(lengths)
     if "threads" in declared:
         given["threads"] = as_threads(given["threads"])

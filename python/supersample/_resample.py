@@ -19,8 +19,8 @@ def resample(x: Any, weights: Any = None, n: int | None = None, **options: Unpac
 
     It replaces random (multinomial, systematic) resampling, as in particle filters and after nested or
     importance sampling. Those look at the weights alone; this also looks at where the rows are, so that
-    the result has less noise. It is `thin` with `repeats=True` and without the search, unless `search`
-    is given. The result is deterministic, and estimates from it are not unbiased.
+    the result has less noise. It is `thin` with `repeats=True`, without the search, unless `search` is
+    given, and with `marginals=0.2`, for intervals. The result is deterministic, and estimates from it are not unbiased.
 
     Parameters
     ----------
@@ -54,4 +54,6 @@ def resample(x: Any, weights: Any = None, n: int | None = None, **options: Unpac
     given["repeats"] = True
     given["diagnosis"] = False
     given.setdefault("search", 0)
+    # Rows without a search need more of it for the widths of intervals (bench/nested.py).
+    given.setdefault("marginals", 0.2)
     return chosen_rows("thin", table, len(table.values) if n is None else n, given)

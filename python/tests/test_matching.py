@@ -28,7 +28,7 @@ def test_columns_are_matched_by_name():
     assert "matched 150 other rows" in repr(chosen)
     judged = ss.evaluate(TARGET, chosen)
     assert judged.mmd == pytest.approx(chosen.mmd, rel=1e-6)
-    assert ss.mmd(TARGET, POOL.iloc[chosen.indices]) == pytest.approx(chosen.mmd, rel=1e-6)
+    assert ss.mmd(TARGET, POOL.iloc[chosen.indices], kernel="matern32") == pytest.approx(chosen.mmd, rel=1e-6)
 
 
 def test_weights_and_functions_of_the_target_count():
@@ -109,9 +109,8 @@ def test_a_pool_in_batches_chooses_as_in_memory():
     drawn = ss.thin(lambda: iter(batches), 15, match=target, match_weight=WEIGHTS, pool_rows=200)
     assert drawn.pool_rows == 200 and drawn.n_rows == len(pool)
     assert (drawn.points == pool.to_numpy()[drawn.indices]).all()
-    assert drawn.mmd == pytest.approx(
-        ss.mmd(TARGET[["a", "b"]], pool.iloc[drawn.indices], sample_weight=WEIGHTS), rel=1e-6
-    )
+    mmd = ss.mmd(TARGET[["a", "b"]], pool.iloc[drawn.indices], sample_weight=WEIGHTS, kernel="matern32")
+    assert drawn.mmd == pytest.approx(mmd, rel=1e-6)
     with_functions = ss.thin(lambda: iter([POOL]), 15, match=TARGET, functions="y", pool_rows=300)
     assert abs(POOL["y"][with_functions.indices].mean() - TARGET["y"].mean()) < 0.05 * TARGET["y"].std()
 
@@ -218,6 +217,18 @@ def test_summaries_that_cannot_be_matched_are_refused(options, kind, words):
         ss.thin(options.pop("x"), options.pop("n"), **options)
 
 
+def test_the_default_kernel_is_that_of_matching_unless_one_is_named():
+    def kernel(**options):
+        found = ss.thin(POOL, 5, match=TARGET, **options).kernel
+        return found.name, found.bandwidths
+
+    assert kernel()[0] == "matern32" and kernel() == kernel(bandwidth="median")
+    assert kernel(bandwidth=1.5) == ("matern32", (1.5,))
+    assert kernel(kernel="gaussian", bandwidth=1.5) == ("gaussian", (1.5,))
+    assert kernel(bandwidth=[1.5, 3.0]) == ("gaussian", (1.5, 3.0))
+    assert ss.thin(POOL, 5, bandwidth=1.5).kernel.name == "gaussian"
+
+
 def test_calibrated_weights_give_the_means_exactly():
     chosen = ss.thin(POOL, 25, weights="calibrated", total=600)
     assert chosen.weights.sum() == pytest.approx(600) and (chosen.weights > 0).all()
@@ -227,6 +238,9 @@ def test_calibrated_weights_give_the_means_exactly():
     some = ss.thin(POOL, 25, weights="calibrated", calibrate=["a", "y"], functions="y", match=TARGET)
     for values, wanted in ((POOL["a"], TARGET["a"]), (POOL["y"], TARGET["y"])):
         assert np.average(values[some.indices], weights=some.weights) == pytest.approx(wanted.mean(), abs=1e-9)
+    with pytest.warns(ss.SupersampleWarning, match="could not be computed and are equal: no positive weights"):
+        few = ss.thin(POOL, 2, weights="calibrated", total=600)
+    assert few.weights.tolist() == [300, 300]
     with pytest.raises(ValueError, match="calibrated weights are those of rows"):
         ss.sample(ss.GaussianMixture([1.0], [[0.0]], [[[1.0]]]), 5, weights="calibrated")
 
@@ -263,7 +277,7 @@ def test_resample_represents_the_weights_and_may_repeat():
     assert np.abs((found.points.mean(axis=0) - wanted) / spread).max() < 0.03
     assert len(np.unique(found.indices)) < 100
     assert ss.resample(x, log_weight=np.log(weights) - 900, n=100).indices.tolist() == found.indices.tolist()
-    same = ss.thin(x, 100, sample_weight=weights, repeats=True, search=0)
+    same = ss.thin(x, 100, sample_weight=weights, repeats=True, search=0, marginals=0.2)
     assert found.indices.tolist() == same.indices.tolist() and found.draws is None
     assert len(ss.resample(x, weights)) == 500
     assert ss.resample(x, weights, 100, search=5).mmd <= found.mmd + 1e-3
@@ -288,6 +302,8 @@ def test_the_command_resamples_the_same_and_never_a_row_without_weight(tmp_path)
             "--repeats",
             "--search",
             "0",
+            "--marginals",
+            "0.2",
         ]
         subprocess.run([*words, "-q", "-o", tmp_path / "o.csv", "--indices", tmp_path / "i"], check=True)
         rows = np.loadtxt(tmp_path / "i", dtype=int)

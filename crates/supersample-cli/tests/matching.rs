@@ -73,7 +73,8 @@ fn rows_of_a_pool_match_the_columns_of_a_target_by_name() {
         assert!((found - wanted).abs() < 0.02, "{column}: {found} {wanted}");
     }
     // Against the target the rows are as good as the run says.
-    let (judged, _) = summary(&desk, "eval target.csv o.csv --columns a,b --weight-column w");
+    let (judged, _) =
+        summary(&desk, "eval target.csv o.csv --columns a,b --weight-column w --kernel matern32");
     let near = |a: &Value, b: &Value| (a.as_f64().unwrap() / b.as_f64().unwrap() - 1.0).abs() < 1e-6;
     assert!(near(&judged["result"]["mmd"], &json["result"]["mmd"]));
     assert_eq!(judged["result"]["errors"]["mean"], json["result"]["errors"]["mean"]);
@@ -178,7 +179,19 @@ fn calibrated_weights_meet_the_means_and_sum_to_the_total() {
     desk.write("far.csv", "a,b\n90,0\n91,1\n95,0\n");
     let told =
         refused(&desk, "thin pool.csv -n 5 --columns a,b --match far.csv --weights calibrated -o o.csv");
-    assert!(told.contains("no positive weights give column 'a' the mean 92.0"), "{told}");
+    assert!(
+        told.contains("no positive weights give column 'a' the mean 92.0: the rows to choose from have"),
+        "{told}"
+    );
+    // What the chosen rows alone cannot have costs the weights, not the rows.
+    for each in ["", " --each site"] {
+        let words = format!("thin pool.csv -n 2 --columns a,b,y --weights calibrated{each} -o few.csv");
+        let out = desk.run(&words);
+        assert_eq!(out.status.code(), Some(1), "{each}");
+        let told = String::from_utf8(out.stderr).unwrap();
+        assert!(told.contains("the weights could not be computed and are equal"), "{told}");
+        assert!(desk.read("few.csv").lines().count() > 2);
+    }
     desk.write("m.toml", "[[component]]\nweight = 1\nmean = [0]\ncovariance = [[1]]\n");
     let told = refused(&desk, "sample m.toml -n 5 --weights calibrated");
     assert!(told.contains("--weights calibrated is for rows of a file"), "{told}");
@@ -246,7 +259,8 @@ fn a_pool_in_batches_chooses_the_rows_of_memory_or_a_sample() {
     assert!(told.contains("matched 120 rows of target.csv weighted by w"), "{told}");
     assert!(json["match"]["overlap"]["unreached"].is_number());
     // The rows that are written are those that are numbered, and as good as they are said to be.
-    let (judged, _) = summary(&desk, "eval target.csv o.csv --columns a,b --weight-column w");
+    let (judged, _) =
+        summary(&desk, "eval target.csv o.csv --columns a,b --weight-column w --kernel matern32");
     let mmd = |json: &Value| json["result"]["mmd"].as_f64().unwrap();
     assert!((mmd(&judged) / mmd(&json) - 1.0).abs() < 1e-6);
 }

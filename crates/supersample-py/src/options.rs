@@ -170,13 +170,8 @@ impl Options<'_> {
         if self.is_density() {
             return Ok(KernelChoice::default());
         }
-        match word(&self.kernel)? {
-            Some(family) => {
-                let bandwidth = self.bandwidth.clone().map_or(Bandwidth::Median, Bandwidth::Lengths);
-                Ok(KernelChoice::Named { family, bandwidth })
-            }
-            None => Ok(KernelChoice::default()),
-        }
+        let bandwidth = self.bandwidth.clone().map_or(Bandwidth::Median, Bandwidth::Lengths);
+        Ok(KernelChoice::Named { family: word(&self.kernel)?, bandwidth })
     }
 
     /// Whether the density behind the scores is matched itself.

@@ -47,6 +47,9 @@ pub fn tally_pairs(
     }
 }
 
+/// Vectors of squared distances that are found at once, so that none waits for another.
+const AT_ONCE: usize = 8;
+
 #[inline(always)]
 fn tally<S: Simd, const WEIGHED: bool>(
     simd: S,
@@ -58,61 +61,65 @@ fn tally<S: Simd, const WEIGHED: bool>(
     high: f64,
 ) -> Tally {
     let mut found = Tally::default();
-    // One vector at a time has too little to do between two dependent additions.
-    let (lanes, together) = (S::f64s::LEN, 2 * S::f64s::LEN);
-    let [lows, highs, zeros, infinite] =
-        [low, high, 0.0, f64::INFINITY].map(|value| S::f64s::splat(simd, value));
+    let lanes = S::f64s::LEN;
+    let together = AT_ONCE * lanes;
+    let mut values = vec![0.0; together];
     for row in of {
-        let whole = row - row % together;
-        let (mut all, mut less) = (zeros, zeros);
-        for first in (0..whole).step_by(together) {
-            let (mut a, mut b) = (zeros, zeros);
-            for column in columns.chunks_exact(rows) {
-                let x = S::f64s::splat(simd, column[row]);
-                let others = &column[first..first + together];
-                let from_a = x - S::f64s::from_slice(simd, &others[..lanes]);
-                let from_b = x - S::f64s::from_slice(simd, &others[lanes..]);
-                (a, b) = (a + from_a * from_a, b + from_b * from_b);
-            }
-            for (d, first) in [(a, first), (b, first + lanes)] {
-                let (is_apart, is_below) = (d.simd_gt(zeros) & d.simd_lt(infinite), d.simd_lt(lows));
-                let (counted, below) = (is_apart.to_bitmask(), is_below.to_bitmask());
-                found.pairs += counted.count_ones() as usize;
-                found.below += (counted & below).count_ones() as usize;
-                if WEIGHED {
-                    let w = S::f64s::from_slice(simd, &weights[first..first + lanes]);
-                    all += is_apart.select(w, zeros);
-                    less += (is_apart & is_below).select(w, zeros);
-                }
-                let mut within = d.simd_le(highs).to_bitmask() & !below;
-                if within != 0 {
-                    let values = d.as_slice();
-                    while within != 0 {
-                        let at = within.trailing_zeros() as usize;
-                        let weight = if WEIGHED { weights[row] * weights[first + at] } else { 1.0 };
-                        found.within.push((values[at], weight));
-                        within &= within - 1;
-                    }
-                }
-            }
-        }
-        let (mut all, mut less) = (sum::<S>(all), sum::<S>(less));
-        for other in whole..row {
-            let one = |sum: f64, column: &[f64]| {
-                sum + (column[row] - column[other]) * (column[row] - column[other])
+        let (mut all, mut less) = (0.0, 0.0);
+        let mut first = 0;
+        while first < row {
+            let left = row - first;
+            let size = if left >= together { together } else { left.min(lanes) };
+            let (some, bounds) = (first..first + size, (low, high));
+            let counted = if size == together {
+                block::<S, AT_ONCE, WEIGHED>(
+                    simd,
+                    columns,
+                    rows,
+                    row,
+                    first,
+                    weights,
+                    bounds,
+                    &mut values,
+                    &mut found,
+                )
+            } else if size == lanes {
+                block::<S, 1, WEIGHED>(
+                    simd,
+                    columns,
+                    rows,
+                    row,
+                    first,
+                    weights,
+                    bounds,
+                    &mut values,
+                    &mut found,
+                )
+            } else {
+                None
             };
-            let d = columns.chunks_exact(rows).fold(0.0, one);
-            let weight = if WEIGHED { weights[other] } else { 0.0 };
-            if d > 0.0 && d < f64::INFINITY {
-                found.pairs += 1;
-                all += weight;
+            first = some.end;
+            if let Some((weight, below)) = counted {
+                (all, less) = (all + weight, less + below);
+                continue;
             }
-            if d > 0.0 && d < low {
-                found.below += 1;
-                less += weight;
-            }
-            if d >= low && d <= high {
-                found.within.push((d, if WEIGHED { weights[row] * weight } else { 1.0 }));
+            for other in some {
+                let one = |sum: f64, column: &[f64]| {
+                    sum + (column[row] - column[other]) * (column[row] - column[other])
+                };
+                let d = columns.chunks_exact(rows).fold(0.0, one);
+                let weight = if WEIGHED { weights[other] } else { 0.0 };
+                if d > 0.0 && d < f64::INFINITY {
+                    found.pairs += 1;
+                    all += weight;
+                }
+                if d > 0.0 && d < low {
+                    found.below += 1;
+                    less += weight;
+                }
+                if d >= low && d <= high {
+                    found.within.push((d, if WEIGHED { weights[row] * weight } else { 1.0 }));
+                }
             }
         }
         if WEIGHED {
@@ -121,6 +128,70 @@ fn tally<S: Simd, const WEIGHED: bool>(
         }
     }
     found
+}
+
+/// Tallies a row with the `V` vectors of rows from `first` on. Returns the weight of these and of those below; `None`, and nothing is
+/// tallied, where a pair of them coincides or overflows.
+#[inline(always)]
+#[expect(clippy::too_many_arguments, reason = "it is a part of the loop above")]
+#[expect(clippy::needless_range_loop, reason = "over indices the compiler keeps the vectors in registers")]
+fn block<S: Simd, const V: usize, const WEIGHED: bool>(
+    simd: S,
+    columns: &[f64],
+    rows: usize,
+    row: usize,
+    first: usize,
+    weights: &[f64],
+    (low, high): (f64, f64),
+    values: &mut [f64],
+    found: &mut Tally,
+) -> Option<(f64, f64)> {
+    let lanes = S::f64s::LEN;
+    let [lows, highs, zeros, infinite] =
+        [low, high, 0.0, f64::INFINITY].map(|value| S::f64s::splat(simd, value));
+    let mut squared = [zeros; V];
+    for column in columns.chunks_exact(rows) {
+        let x = S::f64s::splat(simd, column[row]);
+        let others = &column[first..first + V * lanes];
+        for v in 0..V {
+            let from = x - S::f64s::from_slice(simd, &others[v * lanes..(v + 1) * lanes]);
+            squared[v] += from * from;
+        }
+    }
+    let (mut nearest, mut farthest) = (infinite, zeros);
+    for v in 0..V {
+        (nearest, farthest) = (nearest.min(squared[v]), farthest.max(squared[v]));
+    }
+    if (nearest.simd_le(zeros) | farthest.simd_ge(infinite)).to_bitmask() != 0 {
+        return None;
+    }
+    let (mut below, mut up_to, mut all, mut less) = (0, 0, zeros, zeros);
+    for v in 0..V {
+        let d = squared[v];
+        let is_below = d.simd_lt(lows);
+        below |= is_below.to_bitmask() << (v * lanes);
+        up_to |= d.simd_le(highs).to_bitmask() << (v * lanes);
+        if WEIGHED {
+            let at = first + v * lanes;
+            let w = S::f64s::from_slice(simd, &weights[at..at + lanes]);
+            (all, less) = (all + w, less + is_below.select(w, zeros));
+        }
+    }
+    found.pairs += V * lanes;
+    found.below += below.count_ones() as usize;
+    let mut within: u64 = up_to & !below;
+    if within != 0 {
+        for v in 0..V {
+            squared[v].store_slice(&mut values[v * lanes..(v + 1) * lanes]);
+        }
+    }
+    while within != 0 {
+        let at = within.trailing_zeros() as usize;
+        let weight = if WEIGHED { weights[row] * weights[first + at] } else { 1.0 };
+        found.within.push((values[at], weight));
+        within &= within - 1;
+    }
+    Some(if WEIGHED { (sum::<S>(all), sum::<S>(less)) } else { (0.0, 0.0) })
 }
 
 /// The sum of all lanes.

@@ -220,7 +220,13 @@ impl<'a, F: Fn(usize, usize) -> f64 + Sync> Autocovariance<'a, F> {
         }
         if lag > self.known.len() {
             let from = self.known.len() + 1;
-            let to = (from + AT_ONCE).max(lag + 1).min(most + 1);
+            // Of independent draws the first few say enough: lag 1, then pairs of lags.
+            let more = match self.known.len() {
+                0 => 3,
+                known if known < AT_ONCE => 2,
+                _ => AT_ONCE,
+            };
+            let to = (from + more).max(lag + 1).min(most + 1);
             let of = |lag: usize| self.chains.mean_at(lag * self.step, &self.pair);
             let more: Vec<f64> = (from..to).into_par_iter().map(of).collect();
             self.known.extend(more);

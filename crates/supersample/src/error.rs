@@ -344,6 +344,8 @@ pub enum Error {
         nearest: f64,
         /// The smallest and largest value among the chosen rows.
         range: (f64, f64),
+        /// Whether they are those of all rows that may be chosen, so that more rows do not help.
+        of_all: bool,
     },
     /// A published number cannot be matched.
     #[error("{}", self.plain())]

@@ -3,7 +3,7 @@
 use crate::common;
 
 use common::{plain, random_points, ready, rng};
-use supersample::task::{Calibrate, CalibratedMean, Choose, Rows, weigh};
+use supersample::task::{Advice, Calibrate, CalibratedMean, Choose, Rows, weigh};
 use supersample::weights::WeightRule;
 use supersample::{Error, Kernel, Points, unwatched};
 
@@ -91,7 +91,7 @@ fn means_out_of_reach_are_named_with_the_nearest() {
     let target = ready(points.clone(), plain());
     // All chosen rows are below the mean, which is 19.5.
     let refused = target.calibrate(&[0, 5, 9], &Calibrate::default(), &unwatched).unwrap_err();
-    let Error::NotCalibrated { mean, wanted, nearest, range } = refused else { panic!("{refused}") };
+    let Error::NotCalibrated { mean, wanted, nearest, range, .. } = refused else { panic!("{refused}") };
     assert_eq!((mean, wanted, nearest, range), (CalibratedMean::Column(0), 19.5, 9.0, (0.0, 9.0)));
     // Each mean can be met, but not both: the rows are on a line that misses the mean.
     let line = Points::from_vec(vec![0.0, 0.0, 1.0, 1.0, 0.0, 1.0, 1.0, 0.2, 0.9, 0.1], 2).unwrap();
@@ -105,12 +105,35 @@ fn means_out_of_reach_are_named_with_the_nearest() {
     assert_eq!(missing.unwrap_err(), Error::NoColumn { column: 2, columns: 2 });
     let functions = target.calibrate(&[0, 1], &Calibrate::only(vec![], vec![0]), &unwatched);
     assert_eq!(functions.unwrap_err(), Error::NoFunctions);
-    // A choice ends in this error too, and does not give other weights than were asked for.
+}
+
+#[test]
+fn a_mean_that_no_row_reaches_is_refused_before_the_choice() {
     let far = Points::from_vec(vec![100.0, 101.0, 105.0], 1).unwrap();
-    let near = Points::from_vec((0..30).map(f64::from).collect(), 1).unwrap();
-    let choose = Choose::thin(5).unwrap().calibrated(Calibrate::default());
-    let found = ready(Rows::new(near).matching(far), choose).choose(&unwatched);
-    assert!(matches!(found, Err(Error::NotCalibrated { .. })));
+    // Only a row of no weight, which is not chosen, would reach it.
+    let near = Points::from_vec((0..30).map(f64::from).chain([200.0]).collect(), 1).unwrap();
+    let weights: Vec<f64> = (0..31).map(|row| f64::from(u8::from(row < 30))).collect();
+    let rows = Rows::weighted(near, supersample::task::RowWeights::Weights(&weights)).unwrap();
+    let choose = |asked| Choose::thin(5).unwrap().calibrated(asked);
+    let unreached = |_| -> std::ops::ControlFlow<()> { panic!("nothing is chosen") };
+    let target = ready(rows.clone().matching(far.clone()), choose(Calibrate::default()));
+    let found = target.choose(&unreached).unwrap_err();
+    let Error::NotCalibrated { range, of_all, .. } = found else { panic!("{found}") };
+    assert_eq!((range, of_all), ((0.0, 29.0), true));
+    let target = ready(rows.matching(far), choose(Calibrate::only(vec![3], vec![])));
+    assert_eq!(target.choose(&unreached).unwrap_err(), Error::NoColumn { column: 3, columns: 1 });
+}
+
+#[test]
+fn rows_that_cannot_have_the_means_are_kept_with_equal_weights_and_advice() {
+    let chosen = ready(rows(), Choose::thin(2).unwrap().calibrated(Calibrate::default()));
+    let plain = ready(rows(), Choose::thin(2).unwrap()).choose(&unwatched).unwrap();
+    let chosen = chosen.choose(&unwatched).unwrap();
+    assert_eq!((&chosen.rows, &chosen.weights), (&plain.rows, &None));
+    let is_said = |advice: &Advice| {
+        matches!(advice, Advice::NotWeighed { reason: Error::NotCalibrated { of_all: false, .. } })
+    };
+    assert!(chosen.advice.iter().any(is_said), "{:?}", chosen.advice);
 }
 
 #[test]

@@ -67,6 +67,16 @@ fn the_search_of_all_groups_is_as_long_as_that_of_one_choice() {
 }
 
 #[test]
+fn very_many_rows_together_are_searched_too() {
+    // One choice from so many rows has no search.
+    assert_eq!(Search::sweeps_for(120_000, 1000, 1), 0);
+    let rows = Rows::new(random_points(120_000, 1, &mut rng(4)));
+    let groups: Vec<usize> = (0..120_000).map(|row| row % 240).collect();
+    let found = choose_each(&rows, &groups, &Choose::thin(1000).unwrap(), &unwatched).unwrap();
+    assert!(found.iter().all(|group| group.chosen.rows.len() == 500));
+}
+
+#[test]
 fn small_groups_are_taken_whole_and_bad_ones_are_named() {
     let points = random_points(12, 1, &mut rng(2));
     let groups = [0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 2];

@@ -162,7 +162,7 @@ fn signed_weights_of_rounded_rows_sum_to_one() {
 fn a_problem_takes_it_by_name_without_a_bandwidth() {
     let mut rng = rng(5);
     let points = random_points(100, 2, &mut rng);
-    let energy = KernelChoice::Named { family: Family::Energy, bandwidth: Bandwidth::Median };
+    let energy = KernelChoice::Named { family: Some(Family::Energy), bandwidth: Bandwidth::Median };
     let target = ready(points, plain().kernel(energy).marginals(0.4));
     assert_eq!((target.problem().kernel(), target.problem().median()), (&Kernel::energy(), None));
     let chosen = thin(&target, Stop::after(10).unwrap(), RefineOptions::default());

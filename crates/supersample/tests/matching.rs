@@ -5,11 +5,12 @@ use crate::common;
 use common::{herd, plain, random_points, ready, rng, thin};
 use supersample::task::stream::{self, Gathered, Pass, PassSums, Source};
 use supersample::task::{
-    Advice, Choose, EmbeddingChoice, Measure, Problem, RowScores, RowWeights, Rows, Size, Stop, Subset,
+    Advice, Bandwidth, Choose, EmbeddingChoice, KernelChoice, MATCHING_KERNEL, Measure, Problem, RowScores,
+    RowWeights, Rows, Size, Stop, Subset,
 };
 use supersample::weights::{WeightRule, optimal};
 use supersample::words::Opt;
-use supersample::{Error, Gram, Kernel, Marginals, Points, Precision, RefineOptions, unwatched};
+use supersample::{Error, Family, Gram, Kernel, Marginals, Points, Precision, RefineOptions, unwatched};
 
 fn after(number: usize) -> Stop {
     Stop::after(number).unwrap()
@@ -49,6 +50,26 @@ fn shares(weights: Option<&[f64]>, count: usize) -> Vec<f64> {
 }
 
 #[test]
+fn rows_that_match_others_have_a_kernel_of_their_own_unless_one_is_named() {
+    let (pool, target) = (random_points(60, 2, &mut rng(5)), random_points(40, 2, &mut rng(6)));
+    let text = |kernel: KernelChoice, is_matching: bool| {
+        let rows = Rows::new(pool.clone());
+        let rows = if is_matching { rows.matching(target.clone()) } else { rows };
+        Problem::new(rows, Choose::thin(5).unwrap().kernel(kernel)).unwrap().kernel().to_string()
+    };
+    let named = |family, lengths: &[f64]| KernelChoice::Named {
+        family,
+        bandwidth: if lengths.is_empty() { Bandwidth::Median } else { Bandwidth::Lengths(lengths.to_vec()) },
+    };
+    assert!(text(KernelChoice::default(), true).starts_with("matern32("));
+    assert!(text(KernelChoice::default(), false).starts_with("gaussian("));
+    assert_eq!(text(named(None, &[1.5]), true), "matern32(1.5)");
+    assert_eq!(text(named(Some(Family::Gaussian), &[1.5]), true), "gaussian(1.5)");
+    // Only Gaussians are summed.
+    assert_eq!(text(named(None, &[1.5, 3.0]), true), text(named(None, &[1.5, 3.0]), false));
+}
+
+#[test]
 fn herded_rows_are_those_of_the_naive_score() {
     for weighted in [false, true] {
         let (given, weights) = (weighted.then(weights), weighted.then(weights));
@@ -78,10 +99,15 @@ fn herded_rows_are_those_of_the_naive_score() {
     }
 }
 
+/// The default of rows that match others.
+fn own_kernel() -> KernelChoice {
+    KernelChoice::Named { family: Some(MATCHING_KERNEL), bandwidth: Bandwidth::Median }
+}
+
 #[test]
 fn scale_and_bandwidth_are_those_of_the_target() {
     let target = ready(Rows::new(pool()).matching(target()), plain());
-    let alone = ready(self::target(), plain());
+    let alone = ready(self::target(), plain().kernel(own_kernel()));
     assert_eq!(target.problem().kernel(), alone.problem().kernel());
     assert_eq!(target.problem().scaled(&self::target()).unwrap(), *alone.problem().points());
     assert_eq!(target.problem().rows().len(), 400);
@@ -90,7 +116,7 @@ fn scale_and_bandwidth_are_those_of_the_target() {
 
 #[test]
 fn rows_that_match_themselves_are_chosen_as_ever() {
-    let choose = Choose::thin(15).unwrap();
+    let choose = Choose::thin(15).unwrap().kernel(own_kernel());
     let alone = ready(pool(), choose.clone()).choose(&unwatched).unwrap();
     let matched = ready(Rows::new(pool()).matching(pool()), choose).choose(&unwatched).unwrap();
     assert_eq!(matched.rows, alone.rows);
@@ -145,7 +171,7 @@ fn marginals_and_functions_are_those_of_the_target() {
     assert!((found - error).abs() < 1e-9 && found < 0.01, "{found} {error}");
     // Errors of the columns are relative to the target too.
     let evaluation = target.evaluate(&Subset::of_rows(&chosen.rows), &unwatched).unwrap();
-    let alone = ready(weighted_target(), plain());
+    let alone = ready(weighted_target(), plain().kernel(own_kernel()));
     let of_points = alone.evaluate(&Subset::of_points(picked), &unwatched).unwrap();
     for measure in [Measure::Mean, Measure::Sd, Measure::Quantile, Measure::Correlation] {
         assert_eq!(evaluation.errors.get(measure), of_points.errors.get(measure), "{measure:?}");

@@ -88,7 +88,7 @@ fn a_problem_is_its_parts() {
         let median = problem.median().unwrap();
         assert_eq!(problem.kernel().bandwidths(), [median.length]);
     }
-    let imq = KernelChoice::Named { family: Family::Imq, bandwidth: Bandwidth::Lengths(vec![2.0]) };
+    let imq = KernelChoice::Named { family: Some(Family::Imq), bandwidth: Bandwidth::Lengths(vec![2.0]) };
     let given = plain().scale(Scale::None).kernel(imq).precision(Precision::Double);
     let given = Problem::new(rows(), given).unwrap();
     assert!(given.points().is_same_as(given.rows()) && given.median().is_none());
@@ -520,7 +520,7 @@ fn what_cannot_be_is_refused_by_number() {
     bad[17] = f64::NAN;
     assert!(matches!(of(RowWeights::Logs(&bad)), Some(Error::BadLogWeight { index: 17, .. })));
     assert!("cosine".parse::<Family>().is_err());
-    let linear = KernelChoice::Named { family: Family::Linear, bandwidth: Bandwidth::Median };
+    let linear = KernelChoice::Named { family: Some(Family::Linear), bandwidth: Bandwidth::Median };
     assert_eq!(Problem::new(rows(), plain().kernel(linear)).unwrap().kernel(), &Kernel::linear());
     assert_eq!(target().choose(&unwatched), Err(Error::NoStopRule));
     let missing = continued(&target(), &Choose::herd(3).unwrap(), &[ROWS]);

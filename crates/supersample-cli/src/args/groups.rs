@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use clap::builder::PossibleValuesParser;
 use supersample::scale::Scale;
-use supersample::task::EmbeddingChoice;
+use supersample::task::{EmbeddingChoice, MATCHING_KERNEL};
 use supersample::{Device, Family, Precision};
 
 use super::input::{FunctionArgs, RegularArgs, ScoreArgs};
@@ -183,8 +183,8 @@ pub(crate) struct ResultArgs {
     /// Weights of the rows: equal, simplex, signed or calibrated
     ///
     /// simplex and signed are the weights with the smallest MMD that sum to one, without and with negative ones. calibrated are
-    /// the positive weights nearest to equal ones that give the means of all rows exactly (see --calibrate). They are written
-    /// to a column 'weight'.
+    /// the positive weights nearest to equal ones that give the means of all rows exactly (see --calibrate); if
+    /// the chosen rows have none, their weights are equal and the exit status is 1. Weights are written to a column 'weight'.
     #[arg(long, value_enum, value_name = "RULE", default_value_t = WeightsArg::Equal, hide_possible_values = true)]
     pub(crate) weights: WeightsArg,
 
@@ -302,7 +302,7 @@ fn kernel_help() -> String {
 fn kernel_long_help() -> String {
     let each = Family::ALL.map(|family| format!("\n  {:10}{}", family.to_string(), family.formula()));
     format!(
-        "Kernel [default: {}]\n{}\n\nr is the distance between the rows x and y, l the bandwidth.",
+        "Kernel [default: {}; {MATCHING_KERNEL} in herd and thin with --match]\n{}\n\nr is the distance between the rows x and y, l the bandwidth.",
         Family::default(),
         each.concat()
     )

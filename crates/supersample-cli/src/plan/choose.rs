@@ -27,7 +27,7 @@ pub(super) fn measured(
     choose.distance.scale = args.scale.as_deref().map(str::parse).transpose()?;
     choose.target = draws.scores.as_ref().map(|scores| scores.target);
     if !draws.is_density() {
-        let family = args.kernel.as_deref().map(str::parse).transpose()?.unwrap_or_default();
+        let family = args.kernel.as_deref().map(str::parse).transpose()?;
         choose = choose.kernel(kernel_choice(family, args.bandwidth.as_deref())?);
     }
     Ok(choose

@@ -4,16 +4,22 @@ use anyhow::{Context, Result, ensure};
 use supersample::Family;
 use supersample::task::{Bandwidth, KernelChoice};
 
-/// The kernel of this name with a bandwidth as typed.
-pub(super) fn kernel_choice(family: Family, bandwidth: Option<&str>) -> Result<KernelChoice> {
+/// The kernel of this name, or the default, with a bandwidth as typed.
+pub(super) fn kernel_choice(family: Option<Family>, bandwidth: Option<&str>) -> Result<KernelChoice> {
+    let known = family.unwrap_or_default();
     ensure!(
-        bandwidth.is_none() || family.has_length(),
-        "--bandwidth has no effect on the {family} kernel; leave it out or choose another kernel"
+        bandwidth.is_none() || known.has_length(),
+        "--bandwidth has no effect on the {known} kernel; leave it out or choose another kernel"
     );
-    Ok(match bandwidth.and_then(length).transpose()? {
-        Some(length) => KernelChoice::Given(family.kernel(&[length])?),
-        None => KernelChoice::Named { family, bandwidth: Bandwidth::Median },
-    })
+    let bandwidth = match bandwidth.and_then(length).transpose()? {
+        Some(length) => {
+            // Refused before any file is read.
+            known.kernel(&[length])?;
+            Bandwidth::Lengths(vec![length])
+        }
+        None => Bandwidth::Median,
+    };
+    Ok(KernelChoice::Named { family, bandwidth })
 }
 
 /// A bandwidth as typed; `None` for the median distance.

@@ -13,10 +13,10 @@ mod scores;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
+use supersample::AscentOptions;
 use supersample::task::{Choose, KernelChoice, MOST_WEIGHTED, Method};
 pub(crate) use supersample::task::{Ended, Stop};
 use supersample::weights::WeightRule;
-use supersample::{AscentOptions, Family};
 use supersample_io::Format;
 
 pub(crate) use self::balance::{Balance, Ranges};
@@ -221,7 +221,7 @@ impl SamplePlan {
         );
         Ok(SamplePlan {
             file: args.file,
-            kernel: kernel_choice(Family::Gaussian, args.bandwidth.as_deref())?,
+            kernel: kernel_choice(None, args.bandwidth.as_deref())?,
             climbs: args.climbs,
             starts: args.starts,
             seed: args.seed,

@@ -2,7 +2,7 @@
 
 use clap::Parser;
 use supersample::scale::Scale;
-use supersample::{Family, FunctionsUnit, Kernel};
+use supersample::{Family, FunctionsUnit};
 use supersample_io::Selection;
 
 use supersample::task::{Bandwidth, KernelChoice};
@@ -34,14 +34,17 @@ fn a_plan_without_flags_has_the_defaults() {
 #[test]
 fn bandwidths_are_lengths_or_the_word_median() {
     let kernel = |flags: &str| plan(flags).unwrap().choose.distance.kernel;
-    assert_eq!(kernel("-n 1 --bandwidth 2.5"), KernelChoice::Given(Kernel::gaussian(2.5).unwrap()));
+    assert_eq!(
+        kernel("-n 1 --bandwidth 2.5"),
+        KernelChoice::Named { family: None, bandwidth: Bandwidth::Lengths(vec![2.5]) }
+    );
     assert_eq!(
         kernel("-n 1 --kernel linear"),
-        KernelChoice::Named { family: Family::Linear, bandwidth: Bandwidth::Median }
+        KernelChoice::Named { family: Some(Family::Linear), bandwidth: Bandwidth::Median }
     );
     assert_eq!(
         kernel("-n 1 --kernel imq --bandwidth median"),
-        KernelChoice::Named { family: Family::Imq, bandwidth: Bandwidth::Median }
+        KernelChoice::Named { family: Some(Family::Imq), bandwidth: Bandwidth::Median }
     );
     assert_eq!(refused("-n 1 --bandwidth abc"), "--bandwidth 'abc' is neither a number nor the word median");
     for length in ["0", "-1", "nan", "inf"] {

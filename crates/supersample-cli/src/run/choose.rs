@@ -9,6 +9,7 @@ use anyhow::{Result, bail};
 use supersample::task::{
     Calibrate, Choose, Chosen, Continued, ErrorsKnown, Method, Problem, Rows, Target, stream,
 };
+use supersample::weights::WeightRule;
 use supersample_io::OutputFormat;
 
 use super::balance::{balanced, options_with};
@@ -89,9 +90,17 @@ pub(crate) fn choose(plan: &ChoosePlan) -> Result<Outcome> {
             files.failed(failure);
         }
         clock.did("wrote");
+        if is_not_calibrated(plan, &chosen) && outcome.outcome == Outcome::Done {
+            outcome.outcome = Outcome::NotReached;
+        }
         outcome.text += &clock.line(plan.timing);
         Ok(outcome)
     })
+}
+
+/// Whether the chosen rows could not have the means that their weights were to give them.
+pub(super) fn is_not_calibrated(plan: &ChoosePlan, chosen: &Chosen) -> bool {
+    plan.choose.weights == Some(WeightRule::Calibrated) && chosen.weights.is_none()
 }
 
 /// The problem of the files, gone through in batches or read whole.

@@ -72,7 +72,9 @@ pub(super) fn choose(
         warnings,
     };
     files.write_each(&report);
-    let outcome = if report.missed() > 0 { Outcome::NotReached } else { Outcome::Done };
+    let is_not_calibrated = |group: &EachGroup| super::choose::is_not_calibrated(plan, &group.chosen);
+    let is_missed = report.missed() > 0 || report.groups.iter().any(is_not_calibrated);
+    let outcome = if is_missed { Outcome::NotReached } else { Outcome::Done };
     Ok(Finished { outcome, text: report.to_text() })
 }
 

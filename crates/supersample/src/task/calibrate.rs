@@ -2,7 +2,7 @@
 //!
 //! Of all weights with these means they have the least Kullback–Leibler divergence from equal ones (`weights/balance.rs`).
 
-use super::{Chosen, Ended, Number, Subset, Target};
+use super::{Advice, Chosen, Ended, Number, Subset, Target};
 use crate::scale::Moments;
 use crate::weights::balance::{Columns, balance, products};
 use crate::weights::{OptimalWeights, WeightRule, optimal};
@@ -47,10 +47,21 @@ struct Met {
 }
 
 impl Target {
-    /// Adds calibrated weights to a choice.
+    /// Refuses, before anything is chosen, means that do not exist and those that no rows can have.
+    pub(super) fn check_calibrated(&self, asked: &Calibrate) -> Result<()> {
+        let problem = self.problem();
+        let (numbers, closed) = (problem.numbers(), problem.without_weight());
+        let is_open = |place: &usize| closed.binary_search(place).is_err();
+        let open = (0..problem.rows().len()).filter(is_open).map(|place| numbers.number(place));
+        self.means_to_meet(&open.collect::<Vec<_>>(), asked)?.iter().try_for_each(|met| met.check_range(true))
+    }
+
+    /// Adds calibrated weights to a choice, or equal ones with advice where the chosen rows cannot have the means.
     pub(super) fn calibrated(&self, mut chosen: Chosen, asked: &Calibrate, watch: Watch) -> Result<Chosen> {
         match self.calibrate(&chosen.rows, asked, watch) {
             Err(Error::Interrupted) => chosen.ended = Ended::Interrupted,
+            // What took the time is not lost.
+            Err(reason @ Error::NotCalibrated { .. }) => chosen.advice.push(Advice::NotWeighed { reason }),
             found => chosen.weights = Some(found?),
         }
         Ok(chosen)
@@ -83,7 +94,7 @@ impl Target {
         let features = Columns { rows: rows.len(), count: all.len(), fill: &fill };
         let equal = 1.0 / rows.len() as f64;
         for met in &all {
-            met.check_range()?;
+            met.check_range(false)?;
         }
         let weights = match all.is_empty() {
             true => vec![equal; rows.len()],
@@ -160,14 +171,14 @@ impl Met {
         (least, self.values.iter().copied().fold(f64::NEG_INFINITY, f64::max))
     }
 
-    /// Refuses a mean that no weights of these values have.
-    fn check_range(&self) -> Result<()> {
+    /// Refuses a mean that no weights of these values have, which are those of all rows or of the chosen ones.
+    fn check_range(&self, of_all: bool) -> Result<()> {
         let (low, high) = self.range();
         if (low < self.wanted && self.wanted < high) || (low == high && low == self.wanted) {
             return Ok(());
         }
         let (wanted, nearest) = (self.wanted, self.wanted.clamp(low, high));
-        Err(Error::NotCalibrated { mean: self.mean, wanted, nearest, range: (low, high) })
+        Err(Error::NotCalibrated { mean: self.mean, wanted, nearest, range: (low, high), of_all })
     }
 }
 
@@ -182,5 +193,5 @@ fn nearest(all: &[Met], feature: impl Fn(&Met, usize) -> f64, rows: usize, watch
     let miss = |met: &Met| ((reached(met) - met.wanted) / met.unit).abs();
     let worst = all.iter().max_by(|a, b| miss(a).total_cmp(&miss(b))).expect("there are some");
     let (mean, wanted, nearest) = (worst.mean, worst.wanted, reached(worst));
-    Ok(Error::NotCalibrated { mean, wanted, nearest, range: worst.range() })
+    Ok(Error::NotCalibrated { mean, wanted, nearest, range: worst.range(), of_all: false })
 }

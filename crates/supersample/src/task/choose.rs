@@ -102,8 +102,8 @@ pub struct Objective {
 pub struct Distance {
     /// How columns are scaled. Default: [`Scale::Sd`]; with the target density, [`STEIN_SCALE`].
     pub scale: Option<Scale>,
-    /// The kernel. Default: gaussian, with the median distance as its bandwidth. No effect with the target density,
-    /// which has a Stein kernel.
+    /// The kernel. Default: gaussian, or [`MATCHING_KERNEL`](super::MATCHING_KERNEL) where other rows are matched, with
+    /// the median distance as its bandwidth. No effect with the target density, which has a Stein kernel.
     pub kernel: KernelChoice,
     /// The arithmetic of kernel values.
     pub precision: Precision,

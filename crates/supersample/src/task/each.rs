@@ -9,6 +9,9 @@ use crate::points::{expect_rows, normalised};
 use crate::words::Opt;
 use crate::{Error, Points, Progress, Refined, Result, Search, Watch};
 
+/// Sweeps of each search at least: the first bring most of the gain.
+const FEWEST_SWEEPS: usize = 3;
+
 /// The choice from one group of rows.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -67,7 +70,9 @@ fn with_one_budget(mut choose: Choose, rows: &Points) -> Choose {
     if let (Method::Thin(refine), Some(size)) = (&mut choose.method, choose.stop.number)
         && let Some(search) = &mut refine.search
     {
-        search.sweeps.get_or_insert_with(|| Search::sweeps_for(rows.len(), size, rows.dim()));
+        // That of very many rows is none, because of landmarks, which a group of few rows does not have.
+        let sweeps = || Search::sweeps_for(rows.len(), size, rows.dim()).max(FEWEST_SWEEPS);
+        search.sweeps.get_or_insert_with(sweeps);
     }
     choose
 }

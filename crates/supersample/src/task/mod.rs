@@ -71,7 +71,7 @@ pub use each::{ChosenOf, choose_each};
 pub use errors::{Errors, Measure};
 pub use evaluate::{Evaluation, Subset};
 pub use herd::herd_until;
-pub use kernel_choice::{Bandwidth, KernelChoice};
+pub use kernel_choice::{Bandwidth, KernelChoice, MATCHING_KERNEL};
 pub use landmarks::{CONTROL_ROWS, EXACT_UP_TO, EmbeddingChoice, choose_controls, choose_landmarks};
 pub use mean::ErrorsKnown;
 pub use memory::Size;

@@ -210,7 +210,11 @@ impl Problem {
             Kind::Gram(_) => (Kernel::linear(), None, rows.clone()),
             _ => {
                 let points = scaled(&scaling, &choose, aimed.rows)?;
-                let (kernel, median) = choose.distance.kernel.for_points(&points, aimed.shares)?;
+                let asked = match &other {
+                    Some(_) => &choose.distance.kernel.for_matching(),
+                    None => &choose.distance.kernel,
+                };
+                let (kernel, median) = asked.for_points(&points, aimed.shares)?;
                 (kernel, median, points)
             }
         };

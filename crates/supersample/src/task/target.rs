@@ -88,6 +88,9 @@ impl Target {
     /// Continues an earlier run; otherwise like [`choose_by`](Self::choose_by).
     pub fn continued(&self, choose: &Choose, from: Continued<'_>, watch: Watch) -> Result<Chosen> {
         choose.stop.check()?;
+        if choose.weights == Some(WeightRule::Calibrated) {
+            self.check_calibrated(&choose.calibrate)?;
+        }
         let chosen = match &choose.method {
             Method::Herd { unique } => self.herd(choose, *unique, from, watch)?,
             Method::Thin(refine) => self.thin(choose, refine, from, watch)?,

@@ -50,13 +50,17 @@ impl Error {
             Error::InGroup { group, error } => {
                 format!("{}: {}", names.group(*group), error.sentence(style, names))
             }
-            Error::NotCalibrated { mean, wanted, nearest, range: (low, high) } => {
+            Error::NotCalibrated { mean, wanted, nearest, range: (low, high), of_all } => {
+                let (rows, more) = match of_all {
+                    true => ("rows to choose from", "give others"),
+                    false => ("chosen rows", "choose more rows"),
+                };
                 let name = match mean {
                     // Its function is centred, so that the means are not numbers of the publication.
                     CalibratedMean::Published(number) => {
                         return format!(
-                            "no positive weights of the chosen rows meet {}, alone or with the other published numbers; choose \
-                             more rows, or leave numbers out",
+                            "no positive weights of the {rows} meet {}, alone or with the other published numbers; \
+                             {more}, or leave numbers out",
                             number.described(names)
                         );
                     }
@@ -68,14 +72,14 @@ impl Error {
                         format!("together with the other means, the nearest is {}", significant(*nearest))
                     }
                     false => format!(
-                        "the chosen rows have {} to {}, and the nearest is {}",
+                        "the {rows} have {} to {}, and the nearest is {}",
                         significant(*low),
                         significant(*high),
                         significant(*nearest)
                     ),
                 };
                 format!(
-                    "no positive weights give {name} the mean {}: {why}; choose more rows, or fewer means with {}",
+                    "no positive weights give {name} the mean {}: {why}; {more}, or fewer means with {}",
                     significant(*wanted),
                     spelled(Opt::Calibrate)
                 )
@@ -426,6 +430,7 @@ mod tests {
                     wanted: 4.0,
                     nearest: 3.0,
                     range: (1.0, 3.0),
+                    of_all: false,
                 },
                 "no positive weights give column 'tau' the mean 4.00: the chosen rows have 1.00 to 3.00, and the nearest is 3.00; \
                  choose more rows, or fewer means with --calibrate",

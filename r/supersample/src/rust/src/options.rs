@@ -63,11 +63,11 @@ fn is_density(given: &Given) -> Result<bool> {
 
 fn kernel(given: &Given) -> Result<KernelChoice> {
     let lengths = given.numbers("bandwidth")?.map(<[f64]>::to_vec);
-    if is_density(given)? || (given.text("kernel")?.is_none() && lengths.is_none()) {
+    if is_density(given)? {
         return Ok(KernelChoice::default());
     }
     let bandwidth = lengths.map_or(Bandwidth::Median, Bandwidth::Lengths);
-    Ok(KernelChoice::Named { family: given.word("kernel")?.unwrap_or_default(), bandwidth })
+    Ok(KernelChoice::Named { family: given.word("kernel")?, bandwidth })
 }
 
 /// The rule for the weights of chosen rows; `None` for equal ones.
