@@ -215,7 +215,8 @@ impl Part {
             Target::Marginals(places) => Target::Marginals(places.select(rows)),
             Target::Means(name) => Target::Means(name),
         };
-        Ok(Part { target, views: self.views.select(rows)?, means, ..self.clone() })
+        let views = self.views.select(rows)?.or_points()?;
+        Ok(Part { target, views, means, ..self.clone() })
     }
 
     /// The squared distance D² of rows with weights that sum to one, in f64 and without pairs of rows.

@@ -104,3 +104,36 @@ impl Views {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use supersample_sum::Shape;
+
+    use super::*;
+    use crate::sum::{Packed, Precision};
+
+    /// More rows than are summed in one part, so that the centre is that of points too.
+    #[test]
+    fn views_that_are_written_are_those_of_points_and_packed_alike() {
+        let value = |i: usize, j: usize| (i as f64 * (0.7 + j as f64)).sin();
+        let rows: Vec<f64> = (0..140_000).flat_map(|i| (0..2).map(move |j| value(i, j))).collect();
+        let rows = Points::from_vec(rows, 2).unwrap();
+        let places = Places::among(&rows, None, None).unwrap().places;
+        let moments = ColumnMoments::new(&rows, None).unwrap().unwrap();
+        for (kernel, views) in [
+            (Shape::Manhattan { length: 4.0 }, Views::Places(places)),
+            (Shape::Linear, Views::Moments(moments, rows.clone())),
+        ] {
+            let points = Views::Points(views.points().unwrap());
+            assert_eq!((views.len(), views.dim()), (points.len(), points.dim()));
+            assert_eq!(views.row(70_007), points.row(70_007));
+            let [some, same] = [&views, &points].map(|all| all.select(&[9, 139_999, 9]).unwrap());
+            assert_eq!(some.points(), same.points());
+            for precision in [Precision::Mixed, Precision::Double] {
+                let [one, other] =
+                    [&views, &points].map(|all| Packed::forced(kernel.clone(), all, precision));
+                assert!(one.host().rounded() == other.host().rounded(), "{kernel:?}");
+            }
+        }
+    }
+}
