@@ -79,10 +79,6 @@ impl Coordinates {
         is_faster && self.product_error(points, weights) <= TOLERATED
     }
 
-    pub(crate) fn coordinate<T: Lane>(&self, column: usize, x: f64) -> T {
-        T::from_f64(((x - self.centre[column]) * self.unit).clamp(-T::FAR, T::FAR))
-    }
-
     /// Original number of a packed coordinate.
     fn unpacked<T: Lane>(&self, column: usize, coordinate: T) -> f64 {
         coordinate.to_f64() / self.unit + self.centre[column]
@@ -250,8 +246,14 @@ impl Panels<f32> {
 
 /// Writes the coordinates of a point `stride` places apart, and minus their squared norm if asked for.
 fn put_point<T: Lane>(x: &[f64], coordinates: &Coordinates, to: &mut [T], stride: usize, has_norm: bool) {
-    for ((column, &x), to) in x.iter().enumerate().zip(to.iter_mut().step_by(stride)) {
-        *to = coordinates.coordinate(column, x);
+    let coordinate =
+        |x: f64, centre: f64| T::from_f64(((x - centre) * coordinates.unit).clamp(-T::FAR, T::FAR));
+    let pairs = x.iter().zip(&coordinates.centre);
+    // The same numbers either way; without a stride the compiler takes several at once.
+    if stride == 1 {
+        to.iter_mut().zip(pairs).for_each(|(to, (x, centre))| *to = coordinate(*x, *centre));
+    } else {
+        to.iter_mut().step_by(stride).zip(pairs).for_each(|(to, (x, centre))| *to = coordinate(*x, *centre));
     }
     if has_norm {
         let written = to.iter().step_by(stride).take(x.len());

@@ -26,11 +26,23 @@ pub(crate) fn for_columns<T: Copy + Default + Send, R: Send>(
     take: impl Fn(f64) -> T + Sync,
     work: impl Fn(usize, &mut [T]) -> R + Sync,
 ) -> Vec<R> {
+    let mut results = Vec::with_capacity(dim);
+    by_blocks(values, dim, take, work, |some| results.extend(some));
+    results
+}
+
+/// [`for_columns`], whose results are used, in order, as soon as there are some of them.
+pub(crate) fn by_blocks<T: Copy + Default + Send, R: Send>(
+    values: &[f64],
+    dim: usize,
+    take: impl Fn(f64) -> T + Sync,
+    work: impl Fn(usize, &mut [T]) -> R + Sync,
+    mut then: impl FnMut(Vec<R>),
+) {
     let count = values.len() / dim;
     let at_once = at_once(count, dim, rayon::current_num_threads());
     // One buffer for all: allocating takes longer than filling it.
     let mut memory = vec![T::default(); at_once * count];
-    let mut results = Vec::with_capacity(dim);
     for first in (0..dim).step_by(at_once) {
         let columns = first..dim.min(first + at_once);
         let memory = &mut memory[..columns.len() * count];
@@ -46,9 +58,8 @@ pub(crate) fn for_columns<T: Copy + Default + Send, R: Send>(
             }
         });
         let worked = memory.par_chunks_mut(count).zip(columns).map(|(column, index)| work(index, column));
-        results.par_extend(worked);
+        then(worked.collect());
     }
-    results
 }
 
 #[cfg(test)]

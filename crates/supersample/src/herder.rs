@@ -21,6 +21,7 @@
 
 mod space;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::embedding::{Values, as_stein};
@@ -233,6 +234,15 @@ impl Herder {
     ///
     /// For rows that must be included, or to continue an earlier run. If one row is refused, none is picked.
     pub fn replay(&mut self, rows: &[usize]) -> Result<Vec<Pick>> {
+        self.check_replay(rows)?;
+        Ok(rows.iter().map(|&row| self.take_again(row)).collect())
+    }
+
+    /// Refuses rows that [`replay`](Self::replay) cannot take; costs a pass over the pool.
+    pub(crate) fn check_replay(&self, rows: &[usize]) -> Result<()> {
+        if rows.is_empty() {
+            return Ok(());
+        }
         if self.ascent.is_some() {
             return Err(Error::NotAPool);
         }
@@ -252,11 +262,13 @@ impl Herder {
                 return Err(Error::RepeatedRow { index });
             }
         }
-        let take = |index: &usize| {
-            let score = self.scores.score_of(self.ledger.mean_factor(), *index);
-            self.take_row(*index, score)
-        };
-        Ok(rows.iter().map(take).collect())
+        Ok(())
+    }
+
+    /// Takes a row of the pool that has been checked as the next pick, without regard to its score.
+    pub(crate) fn take_again(&mut self, row: usize) -> Pick {
+        let score = self.scores.score_of(self.ledger.mean_factor(), row);
+        self.take_row(row, score)
     }
 
     /// Returns the next `n` picks; fewer if `unique` exhausts the pool.
@@ -308,19 +320,26 @@ impl Herder {
         Ok(traced.expect("nothing ends it"))
     }
 
-    /// [`trace_in`](Self::trace_in), or `None` where `watch` ends it.
+    /// [`trace_in`](Self::trace_in), or `None` where `watch` ends it. A row that is there several times is in the pool once, so that
+    /// the time of a long run grows with the picks times the rows, as that of herding does.
     pub(crate) fn trace_watched(chosen: Pool, rows: &[usize], watch: Watch) -> Result<Option<Vec<Pick>>> {
-        let total = rows.len();
+        let (total, mut firsts, mut known) = (rows.len(), Vec::new(), HashMap::new());
+        let place = |(at, row): (usize, &usize)| {
+            *known.entry(*row).or_insert_with(|| {
+                firsts.push(at);
+                firsts.len() - 1
+            })
+        };
+        let places: Vec<usize> = rows.iter().enumerate().map(place).collect();
+        let chosen = if firsts.len() < total { chosen.select(&firsts)? } else { chosen };
         let (mut herder, mut picks) = (Herder::over(chosen.clone()), Vec::with_capacity(total));
-        for done in 0..total {
+        for (done, &place) in places.iter().enumerate() {
             if watch(Progress::Measuring { done, total }).is_break() {
                 return Ok(None);
             }
-            let score = herder.scores.score_of(herder.ledger.mean_factor(), done);
-            picks.push(herder.take_row(done, score));
+            picks.push(Pick { index: Some(rows[done]), ..herder.take_again(place) });
         }
         picks.iter().filter_map(|pick| pick.squared_error).try_for_each(|it| chosen.check_definite(it))?;
-        picks.iter_mut().for_each(|pick| pick.index = pick.index.map(|index| rows[index]));
         Ok(Some(picks))
     }
 

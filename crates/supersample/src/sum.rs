@@ -18,9 +18,10 @@ pub(crate) use supersample_sum::{
 };
 pub use supersample_sum::{NoSuchInstructionSet, Precision, instruction_set};
 
-use supersample_sum::{Coordinates, Packed as OnHost, Shape};
+use supersample_sum::{Coordinates, Distance, Packed as OnHost, Shape};
 
 use crate::device::{Packing, Side};
+use crate::part::Views;
 use crate::watch::{Progress, Watch};
 use crate::{Device, Kernel, Points, Result};
 
@@ -36,6 +37,10 @@ use crate::{Device, Kernel, Points, Result};
 pub fn check_instruction_set() -> Result<&'static str> {
     Ok(supersample_sum::check_instruction_set()?)
 }
+
+/// Views that are written at once, to be packed, and those whose mean is summed at once.
+const VIEWS_AT_ONCE: usize = 1 << 10;
+const PART: usize = 1 << 17;
 
 /// Points packed for sums under one kernel, or rows of a matrix of kernel values, with the device for further points.
 /// Clones share the packing.
@@ -101,20 +106,53 @@ impl Packed {
 
     /// Packs views of rows under a kernel of a part, in exactly this precision: reported errors of parts use no kernel
     /// values.
-    pub(crate) fn forced(kernel: Shape, points: &Points, precision: Precision) -> Packed {
-        Packed::on_host(OnHost::forced(kernel, points.view(), precision))
+    pub(crate) fn forced(kernel: Shape, views: &Views, precision: Precision) -> Packed {
+        if let Views::Points(points) = views {
+            return Packed::on_host(OnHost::forced(kernel, points.view(), precision));
+        }
+        // Some at a time, so that they are never all in memory.
+        let dim = views.dim();
+        let mut some = vec![0.0; VIEWS_AT_ONCE.min(views.len()) * dim];
+        let mut for_some = |work: &mut dyn FnMut(usize, &[f64])| {
+            for first in (0..views.len()).step_by(VIEWS_AT_ONCE) {
+                let some = &mut some[..VIEWS_AT_ONCE.min(views.len() - first) * dim];
+                views.write(first, some);
+                work(first, some);
+            }
+        };
+        // The centre that the kernel would give all of them, summed in the same order.
+        let mut parts = vec![vec![0.0; dim]];
+        if kernel.distance() != Distance::Dot {
+            for_some(&mut |first, some| {
+                if first > 0 && first.is_multiple_of(PART) {
+                    parts.push(vec![0.0; dim]);
+                }
+                let part = parts.last_mut().expect("there is one");
+                let add = |row: &[f64]| {
+                    part.iter_mut().zip(row).for_each(|(sum, x)| *sum += x / views.len() as f64);
+                };
+                some.chunks_exact(dim).for_each(add);
+            });
+        }
+        let mut centre = vec![0.0; dim];
+        parts.iter().for_each(|part| centre.iter_mut().zip(part).for_each(|(sum, x)| *sum += x));
+        // The mean of one row is that row.
+        let coordinates = Arc::new(Coordinates::new(kernel, supersample_sum::Rows::new(&centre, dim)));
+        let nothing = supersample_sum::Rows::new(&[], dim);
+        let mut packed = OnHost::in_coordinates(coordinates, nothing, precision);
+        for_some(&mut |_, some| some.chunks_exact(dim).for_each(|row| packed.push(row)));
+        Packed::on_host(packed)
     }
 
     /// [`forced`](Self::forced) on the device of these points.
-    pub(crate) fn forced_with(&self, kernel: Shape, points: &Points) -> Packed {
-        let Place::Gpu(_) = self.place else { return Packed::forced(kernel, points, self.precision()) };
-        let place = match self.device.gpu_for(points.len()) {
-            Some(gpu) => {
-                let coordinates = Arc::new(Coordinates::new(kernel, points.view()));
-                Place::Gpu(gpu.pack_in(&coordinates, points, self.precision()))
-            }
-            None => Place::Host(OnHost::forced(kernel, points.view(), self.precision())),
+    pub(crate) fn forced_with(&self, kernel: Shape, views: &Views) -> Packed {
+        let (Place::Gpu(_), Some(gpu)) = (&self.place, self.device.gpu_for(views.len())) else {
+            let packed = Packed::forced(kernel, views, self.precision());
+            return if let Place::Gpu(_) = self.place { packed.with_device(&self.device) } else { packed };
         };
+        let points = views.points().expect("views are finite");
+        let coordinates = Arc::new(Coordinates::new(kernel, points.view()));
+        let place = Place::Gpu(gpu.pack_in(&coordinates, &points, self.precision()));
         Packed { device: self.device.clone(), place }
     }
 

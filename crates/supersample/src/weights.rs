@@ -193,9 +193,9 @@ fn solve(
 fn distinct_rows(points: &Points, parts: &[(Part, f64)]) -> (Vec<usize>, Vec<usize>) {
     let (mut distinct, mut places) = (Vec::new(), HashMap::new());
     let mut place_of = |(row, x): (usize, &[f64])| {
-        let views = parts.iter().flat_map(|(part, _)| part.view(row));
+        let views = parts.iter().flat_map(|(part, _)| part.view(row).into_owned());
         // Adding 0 makes the two zeros one.
-        let bits: Vec<u64> = x.iter().chain(views).map(|x| (x + 0.0).to_bits()).collect();
+        let bits: Vec<u64> = x.iter().copied().chain(views).map(|x| (x + 0.0).to_bits()).collect();
         *places.entry(bits).or_insert_with(|| {
             distinct.push(row);
             distinct.len() - 1
@@ -235,7 +235,7 @@ impl KernelMatrix {
     fn add_part(&mut self, part: &Part, factor: f64, z: &mut [f64]) {
         let packed = part.packed(Precision::Double);
         let rows = self.values.par_chunks_mut(self.count).enumerate();
-        rows.for_each(|(i, row)| packed.host().add_row(part.view(i), factor, row));
+        rows.for_each(|(i, row)| packed.host().add_row(&part.view(i), factor, row));
         self.find_largest();
         if let Some(means) = part.means() {
             z.iter_mut().zip(means).for_each(|(z, mean)| *z += factor * mean);

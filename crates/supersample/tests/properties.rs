@@ -3,7 +3,7 @@
 use crate::common;
 
 use proptest::prelude::*;
-use supersample::{Domain, Empirical, Herder, Kernel, Pick, Points, metrics};
+use supersample::{Domain, Empirical, Herder, Kernel, Pick, Points, Pool, metrics};
 
 /// Points on a coarse grid plus a small irregular part: ties of scores are possible but not the rule.
 fn points() -> impl Strategy<Value = Points> {
@@ -106,6 +106,14 @@ proptest! {
         let mut replayed = resumed.restart();
         prop_assert_eq!(replayed.replay(&rows).unwrap(), short);
         prop_assert_eq!(&replayed.run(20 - k), &long[rows.len()..]);
+        // So does a trace of the rows, in which a row that repeats is one.
+        let rows: Vec<usize> = long.iter().map(|pick| pick.index.unwrap()).collect();
+        let pool = Pool::new(Empirical::new(kernel.clone(), points.clone()).unwrap(), points.clone()).unwrap();
+        let near = |a: Option<f64>, b: Option<f64>| a.unwrap_or(0.0) - b.unwrap_or(0.0);
+        for (traced, pick) in Herder::trace(&pool, &rows).unwrap().iter().zip(&long) {
+            prop_assert_eq!((traced.t, traced.index, &traced.point), (pick.t, pick.index, &pick.point));
+            prop_assert!(near(traced.squared_error, pick.squared_error).abs() < 1e-13);
+        }
     }
 
     #[test]

@@ -89,6 +89,9 @@ pub(crate) fn choose(plan: &ChoosePlan) -> Result<Outcome> {
         if let Err(failure) = kept {
             files.failed(failure);
         }
+        // To give back the memory of many rows takes a while, which is part of the time.
+        drop(report);
+        drop((target, chosen, problem, input));
         clock.did("wrote");
         if is_not_calibrated(plan, &chosen) && outcome.outcome == Outcome::Done {
             outcome.outcome = Outcome::NotReached;
@@ -229,6 +232,9 @@ fn find(
 
 /// Measures the error to all rows, which may take another pass over the files. Skipped if the run was interrupted.
 fn measured(input: &mut Input<'_>, target: &Target, chosen: Chosen) -> Result<Chosen> {
+    if target.errors_known() != ErrorsKnown::AfterPass {
+        return stream::measure(input, target, chosen);
+    }
     let mut unmeasured = chosen.clone();
     let found = match stream::measure(input, target, chosen) {
         Err(_) if interrupt::requested() => {

@@ -8,6 +8,7 @@ use rayon::prelude::*;
 
 use supersample_sum::Shape;
 
+use super::Views;
 use crate::linalg::dot;
 use crate::row_sampling::subsample;
 use crate::sum::{Packed, Precision};
@@ -46,7 +47,7 @@ impl Axes {
             functions[i..].iter_mut().step_by(rows.len()).zip(&of_row).for_each(|(out, f)| *out = *f);
         }
         let functions = Points::from_vec(functions, rows.len()).ok()?;
-        let packed = Packed::forced(Shape::Linear, &functions, Precision::Double);
+        let packed = Packed::forced(Shape::Linear, &Views::Points(functions.clone()), Precision::Double);
         let mut left: Vec<f64> = functions.rows().map(|f| dot(f, f)).collect();
         let total: f64 = left.iter().sum();
         let mut axes: Vec<Vec<f64>> = Vec::new();
@@ -79,7 +80,7 @@ impl Axes {
         standardised: impl Fn(usize, &mut [f64]) + Sync,
     ) -> Result<Option<Points>> {
         let Axes(axes) = self;
-        let packed = Packed::forced(Shape::Linear, axes, Precision::Double);
+        let packed = Packed::forced(Shape::Linear, &Views::Points(axes.clone()), Precision::Double);
         let mut view = vec![0.0; rows * axes.len()];
         let along = view.par_chunks_mut(axes.len()).enumerate().map_init(
             || vec![0.0; axes.dim()],

@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
+use super::places::{At, Placed, Places, Steps};
 use super::sorted::for_sorted_columns;
 use crate::points::{normalised, unit_weights};
 use crate::{Points, Result};
@@ -42,18 +43,18 @@ struct Contents {
     /// Constant ones included.
     dim: usize,
     columns: Vec<Column>,
+    /// F at the values of each of these.
+    steps: Arc<Vec<Steps>>,
     single_draw: f64,
 }
 
-/// Distribution function of one column.
+/// Values of one column.
 #[derive(Debug)]
 struct Column {
     /// Number of the column.
     index: usize,
     /// The values that have a weight, ascending, each once.
     values: Vec<f64>,
-    /// F at each of these; the last is 1.
-    reached: Vec<f64>,
 }
 
 impl Marginals {
@@ -61,13 +62,16 @@ impl Marginals {
     pub fn new(rows: &Points, weights: Option<&[f64]>) -> Result<Option<Marginals>> {
         let shares = weights.map(|weights| normalised(weights, "rows", rows.len())).transpose()?;
         let column = |index: usize| Column::new(rows, index, shares.as_deref());
-        let columns: Vec<Column> = (0..rows.dim()).into_par_iter().filter_map(column).collect();
+        let found: Vec<(Column, Steps)> = (0..rows.dim()).into_par_iter().filter_map(column).collect();
+        let (columns, steps): (Vec<Column>, Vec<Steps>) = found.into_iter().unzip();
         if columns.is_empty() {
             return Ok(None);
         }
-        let single_draws: Vec<f64> = columns.par_iter().map(Column::single_draw).collect();
+        let single_draw = |steps: &Steps| steps.single_draw(&steps.integrals());
+        let single_draws: Vec<f64> = steps.par_iter().map(single_draw).collect();
         let single_draw = single_draws.iter().sum::<f64>() / columns.len() as f64;
-        Ok(Some(Marginals(Arc::new(Contents { dim: rows.dim(), columns, single_draw }))))
+        let steps = Arc::new(steps);
+        Ok(Some(Marginals(Arc::new(Contents { dim: rows.dim(), columns, steps, single_draw }))))
     }
 
     /// Number of columns that are not constant.
@@ -88,8 +92,16 @@ impl Marginals {
     pub fn distance(&self, subset: &Points, weights: Option<&[f64]>) -> Result<f64> {
         subset.expect_dim("the subset", "the data", self.0.dim)?;
         let shares = unit_weights(weights, "rows of the subset", subset.len())?;
-        let of_column = |column: &Column| column.squared_distance_of(subset, shares.as_deref());
-        Ok(self.mean_over_columns(of_column).sqrt())
+        let equal = 1.0 / subset.len() as f64;
+        let share = |row: usize| shares.as_ref().map_or(equal, |shares| shares[row]);
+        let of_column = |(column, steps): (&Column, &Steps)| {
+            let values = subset.rows().enumerate();
+            steps
+                .squared_distance(values.map(|(i, row)| (steps.u(column.place(row[column.index])), share(i))))
+        };
+        let columns = self.0.columns.par_iter().zip(&*self.0.steps);
+        let squares: Vec<f64> = columns.map(of_column).collect();
+        Ok((squares.iter().sum::<f64>() / squares.len() as f64).sqrt())
     }
 
     /// Returns the [`distance`](Self::distance) of each of several subsets from rows, without keeping anything of the
@@ -134,53 +146,33 @@ impl Marginals {
         }))
     }
 
-    /// u of each row, column by column, and the mean of −|u − V|/2 there.
-    pub(crate) fn view_and_means(&self, points: &Points) -> Result<(Points, Vec<f64>)> {
+    /// The places of points, and the mean of −|u − V|/2 at each.
+    pub(crate) fn placed(&self, points: &Points) -> Result<Placed> {
         points.expect_dim("the pool", "the data", self.0.dim)?;
-        let columns = &self.0.columns;
-        let count = columns.len() as f64;
-        let mut view = vec![0.0; points.len() * columns.len()];
+        let count = self.0.columns.len() as f64;
         let mut means = vec![0.0; points.len()];
-        // Some columns at a time, so that no second copy of all of them is needed.
-        for (block, some) in columns.chunks(AT_ONCE).enumerate() {
-            let of_column = |column: &Column| -> Vec<Place> {
-                let below = column.integrals();
-                points.rows().map(|row| column.place(row[column.index], &below)).collect()
+        let of_column = |(column, steps): (&Column, &Steps)| -> (Vec<u32>, Vec<f64>) {
+            let integrals = steps.integrals();
+            let places: Vec<u32> = points.rows().map(|row| column.place(row[column.index])).collect();
+            let term = |&place: &u32| {
+                let At { u, below } = steps.at(place, &integrals);
+                (2.0 * below + 0.5 - u) / (2.0 * count)
             };
-            let places: Vec<Vec<Place>> = some.par_iter().map(of_column).collect();
-            let rows = view.par_chunks_mut(columns.len()).zip(&mut means).enumerate();
-            rows.with_min_len(1024).for_each(|(row, (view, mean))| {
-                for (u, places) in view[block * AT_ONCE..].iter_mut().zip(&places) {
-                    let place = places[row];
-                    *u = place.u;
-                    *mean -= (2.0 * place.below + 0.5 - place.u) / (2.0 * count);
-                }
-            });
-        }
-        Ok((Points::from_vec(view, columns.len())?, means))
-    }
-
-    /// g of each view, and the mean of g over the target.
-    pub(super) fn completion(&self, view: &Points) -> (Vec<f64>, f64) {
-        let count = view.dim() as f64;
-        let g = |u: &f64| 1.0 / 6.0 + u * u / 2.0 - u / 2.0;
-        let at_rows = view.rows().map(|view| view.iter().map(g).sum::<f64>() / count).collect();
-        let of_column = |column: &Column| column.knots().map(|(u, share)| share * g(&u)).sum();
-        (at_rows, self.mean_over_columns(of_column))
-    }
-
-    /// D² of rows of views with weights that sum to one.
-    pub(crate) fn squared_distance_of_views(&self, view: &Points, rows: &[usize], weights: &[f64]) -> f64 {
-        let of_column = |(place, column): (usize, &Column)| {
-            column.squared_distance(rows.iter().zip(weights).map(|(&row, &w)| (view.row(row)[place], w)))
+            let terms = places.iter().map(term).collect();
+            (places, terms)
         };
-        let squares: Vec<f64> = self.0.columns.par_iter().enumerate().map(of_column).collect();
-        squares.iter().sum::<f64>() / squares.len() as f64
-    }
-
-    fn mean_over_columns(&self, of_column: impl Fn(&Column) -> f64 + Sync + Send) -> f64 {
-        let all: Vec<f64> = self.0.columns.par_iter().map(of_column).collect();
-        all.iter().sum::<f64>() / all.len() as f64
+        let mut places = Vec::with_capacity(self.0.columns.len());
+        let columns: Vec<(&Column, &Steps)> = self.0.columns.iter().zip(&*self.0.steps).collect();
+        // Some columns at a time, so that the terms of all of them are never in memory.
+        for some in columns.chunks(AT_ONCE) {
+            let found: Vec<(Vec<u32>, Vec<f64>)> = some.par_iter().copied().map(of_column).collect();
+            for (own, terms) in found {
+                means.iter_mut().zip(&terms).for_each(|(mean, term)| *mean -= term);
+                places.push(own);
+            }
+        }
+        let places = Places::new(self.0.steps.clone(), places);
+        Ok(Placed { places, means, single_draw: self.0.single_draw })
     }
 }
 
@@ -205,16 +197,9 @@ fn distances_of<'a>(
     (!columns.is_empty()).then(|| (0..subsets).map(|i| mean(i).sqrt()).collect())
 }
 
-/// Position of a value: u, and A(u) = ∫₀ᵘ F.
-#[derive(Clone, Copy)]
-struct Place {
-    u: f64,
-    below: f64,
-}
-
 impl Column {
     /// `None` if all rows with weight have one value.
-    fn new(rows: &Points, index: usize, shares: Option<&[f64]>) -> Option<Column> {
+    fn new(rows: &Points, index: usize, shares: Option<&[f64]>) -> Option<(Column, Steps)> {
         let column = rows.rows().map(|row| row[index]);
         let (mut values, mut reached): (Vec<f64>, Vec<f64>) = (Vec::new(), Vec::new());
         let mut step = |value: f64, to: f64| match values.last() {
@@ -249,101 +234,15 @@ impl Column {
         }
         values.shrink_to_fit();
         reached.shrink_to_fit();
-        Some(Column { index, values, reached })
+        let is_equal = shares.is_none() && values.len() == rows.len();
+        let steps = if is_equal { Steps::Equal(values.len()) } else { Steps::Reached(reached) };
+        Some((Column { index, values }, steps))
     }
 
-    /// The middles u of the steps, ascending, each with its height.
-    fn knots(&self) -> impl Iterator<Item = (f64, f64)> {
-        let before = std::iter::once(0.0).chain(self.reached.iter().copied());
-        before.zip(&self.reached).map(|(from, to)| (0.5 * (from + to), to - from))
-    }
-
-    /// A at each middle of a step.
-    fn integrals(&self) -> Vec<f64> {
-        let (mut below, mut last, mut height) = (0.0, 0.0, 0.0);
-        let at_knot = |((u, _), to): ((f64, f64), &f64)| {
-            below += height * (u - last);
-            (last, height) = (u, *to);
-            below
-        };
-        self.knots().zip(&self.reached).map(at_knot).collect()
-    }
-
-    /// F before and after value `k`.
-    fn step(&self, k: usize) -> (f64, f64) {
-        (if k == 0 { 0.0 } else { self.reached[k - 1] }, self.reached[k])
-    }
-
-    /// Position of a value among the values, or where it would be inserted.
-    fn find(&self, value: f64) -> std::result::Result<usize, usize> {
+    /// The place of a value.
+    fn place(&self, value: f64) -> u32 {
         let k = self.values.partition_point(|other| *other < value);
-        if self.values.get(k) == Some(&value) { Ok(k) } else { Err(k) }
-    }
-
-    /// u of a value.
-    fn u(&self, value: f64) -> f64 {
-        match self.find(value) {
-            Ok(k) => {
-                let (from, to) = self.step(k);
-                0.5 * (from + to)
-            }
-            Err(0) => 0.0,
-            Err(k) => self.reached[k - 1],
-        }
-    }
-
-    /// u of a value and A there.
-    fn place(&self, value: f64, integrals: &[f64]) -> Place {
-        let below = match self.find(value) {
-            Ok(k) => integrals[k],
-            Err(0) => 0.0,
-            // Beyond the middle of the last step, and before the next one begins.
-            Err(k) => {
-                let (from, to) = self.step(k - 1);
-                integrals[k - 1] + to * 0.5 * (to - from)
-            }
-        };
-        Place { u: self.u(value), below }
-    }
-
-    /// E c(u, u) − E c(u, v) = E |U − V|/2.
-    fn single_draw(&self) -> f64 {
-        let distances = self.knots().zip(self.integrals());
-        distances.map(|((u, share), below)| share * (2.0 * below + 0.5 - u)).sum::<f64>() / 2.0
-    }
-
-    /// ∫ (F_S − F)² du of rows with shares that sum to one.
-    fn squared_distance_of(&self, subset: &Points, shares: Option<&[f64]>) -> f64 {
-        let equal = 1.0 / subset.len() as f64;
-        let share = |row: usize| shares.map_or(equal, |shares| shares[row]);
-        let values = subset.rows().enumerate();
-        self.squared_distance(values.map(|(i, row)| (self.u(row[self.index]), share(i))))
-    }
-
-    /// ∫ (F_S − F)² du of places u with weights that sum to one.
-    fn squared_distance(&self, subset: impl Iterator<Item = (f64, f64)>) -> f64 {
-        let mut subset: Vec<(f64, f64)> = subset.collect();
-        subset.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-        let mut subset = subset.into_iter().peekable();
-        let (mut of_subset, mut of_all, mut last, mut squared) = (0.0, 0.0, 0.0, 0.0);
-        let mut advance = |to: f64, of_subset: f64, of_all: f64| {
-            let gap: f64 = of_subset - of_all;
-            squared += gap * gap * (to - last);
-            last = to;
-        };
-        for ((u, _), reached) in self.knots().zip(&self.reached) {
-            while let Some((place, weight)) = subset.next_if(|(place, _)| *place <= u) {
-                advance(place, of_subset, of_all);
-                of_subset += weight;
-            }
-            advance(u, of_subset, of_all);
-            of_all = *reached;
-        }
-        for (place, weight) in subset {
-            advance(place, of_subset, of_all);
-            of_subset += weight;
-        }
-        squared
+        Steps::place(if self.values.get(k) == Some(&value) { Ok(k) } else { Err(k) })
     }
 }
 
@@ -355,12 +254,10 @@ mod tests {
     fn places_between_values_and_beyond_them_are_those_of_the_steps() {
         let rows = Points::from_rows(&[3.0, 1.0, 1.0, 0.0, -0.0, 5.0, 5.0, 5.0], 1).unwrap();
         let marginals = Marginals::new(&rows, None).unwrap().unwrap();
-        let column = &marginals.0.columns[0];
-        assert_eq!(
-            (&column.values[..], &column.reached[..]),
-            (&[0.0, 1.0, 3.0, 5.0][..], &[0.25, 0.5, 0.625, 1.0][..])
-        );
-        let integrals = column.integrals();
+        let (column, steps) = (&marginals.0.columns[0], &marginals.0.steps[0]);
+        assert_eq!(column.values, [0.0, 1.0, 3.0, 5.0]);
+        assert_eq!(steps, &Steps::Reached(vec![0.25, 0.5, 0.625, 1.0]));
+        let integrals = steps.integrals();
         for (value, u) in [
             (-1.0, 0.0),
             (0.0, 0.125),
@@ -371,10 +268,10 @@ mod tests {
             (5.0, 0.8125),
             (6.0, 1.0),
         ] {
-            let place = column.place(value, &integrals);
+            let place = steps.at(column.place(value), &integrals);
             assert_eq!(place.u, u, "{value}");
             // E |u − V| by the definition.
-            let direct: f64 = column.knots().map(|(v, share)| share * (u - v).abs()).sum();
+            let direct: f64 = steps.knots().map(|(v, [from, to])| (to - from) * (u - v).abs()).sum();
             assert!((2.0 * place.below + 0.5 - u - direct).abs() < 1e-15, "{value}: {direct}");
         }
     }
@@ -396,9 +293,50 @@ mod tests {
         let rows = Points::from_vec((0..5000).map(|i| (f64::from(i) * 0.7).sin()).collect(), 1).unwrap();
         let marginals = Marginals::new(&rows, None).unwrap().unwrap();
         assert!((marginals.single_draw() - 1.0 / 6.0).abs() < 1e-7);
-        let (_, means) = marginals.view_and_means(&rows).unwrap();
-        let (g, mean_g) = marginals.completion(&marginals.view_and_means(&rows).unwrap().0);
+        let Placed { places, means, .. } = marginals.placed(&rows).unwrap();
+        let (g, mean_g) = places.completion();
         // ∫ c(u, v) dv = 0
         assert!(means.iter().zip(&g).all(|(mean, g)| (mean + g + mean_g).abs() < 1e-7));
+    }
+    /// Places of rows among themselves against those that are looked up value by value, with ties, the two zeros, a constant
+    /// column, and rows without weight.
+    #[test]
+    fn rows_have_the_same_places_among_themselves_as_looked_up() {
+        let value = |i: usize, j: usize| match j {
+            0 => (i as f64 * 0.7).sin(),
+            1 => (i % 7) as f64 * if i % 2 == 0 { 1.0 } else { -1.0 },
+            2 => 4.0,
+            _ => ((i * i) % 31) as f64 * 1e300,
+        };
+        let rows: Vec<f64> = (0..3000).flat_map(|i| (0..4).map(move |j| value(i, j))).collect();
+        let rows = Points::from_vec(rows, 4).unwrap();
+        let weights: Vec<f64> = (0..3000).map(|i| (i % 3) as f64).collect();
+        let shares = normalised(&weights, "rows", 3000).unwrap();
+        let some: Vec<usize> = (5..2900).step_by(11).collect();
+        for (weights, some) in
+            [(None, None), (Some(&shares), None), (None, Some(&some)), (Some(&shares), Some(&some))]
+        {
+            let weights = weights.map(Vec::as_slice);
+            let looked_up = Marginals::new(&rows, weights).unwrap().unwrap();
+            let pool = some.map_or(rows.clone(), |some| rows.select(some).unwrap());
+            let one = looked_up.placed(&pool).unwrap();
+            let other = Places::among(&rows, weights, some.map(Vec::as_slice)).unwrap();
+            assert_eq!((one.places.dim(), other.places.dim(), other.places.len()), (3, 3, pool.len()));
+            let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-13, "{a} {b}");
+            near(one.single_draw, other.single_draw);
+            for row in 0..pool.len() {
+                near(one.means[row], other.means[row]);
+                one.places.row(row).zip(other.places.row(row)).for_each(|(a, b)| near(a, b));
+            }
+            let (set, equal) = ([3, 90, 17, 201], [0.25; 4]);
+            near(one.places.squared_distance(&set, &equal), other.places.squared_distance(&set, &equal));
+            near(
+                one.places.squared_distance(&set, &equal).sqrt(),
+                looked_up.distance(&pool.select(&set).unwrap(), None).unwrap(),
+            );
+            assert!(other.places.select(&set).row(1).eq(other.places.row(90)));
+        }
+        let same = Points::from_vec(vec![2.0; 6], 2).unwrap();
+        assert!(Places::among(&same, None, None).is_none());
     }
 }

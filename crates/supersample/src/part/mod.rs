@@ -21,15 +21,22 @@ mod axes;
 mod functions;
 mod marginals;
 mod moments;
+mod places;
 mod sorted;
+mod views;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
+use rayon::prelude::*;
 use supersample_sum::Shape;
 
 pub use self::functions::{Functions, FunctionsUnit};
 pub use self::marginals::Marginals;
 pub use self::moments::ColumnMoments;
+use self::places::Placed;
+pub(crate) use self::places::Places;
+pub(crate) use self::views::Views;
 use crate::linalg::dot;
 use crate::points::expect_rows;
 use crate::sum::{Packed, Precision};
@@ -56,7 +63,7 @@ pub struct Part {
     target: Target,
     weight: f64,
     /// View of each row, on which the kernel acts.
-    view: Points,
+    views: Views,
     /// The mean embedding at each row; `None` if it is 0.
     means: Option<Arc<[f64]>>,
     squared_norm: f64,
@@ -65,7 +72,8 @@ pub struct Part {
 
 #[derive(Clone, Debug)]
 enum Target {
-    Marginals(Marginals),
+    /// Distribution functions, in which the rows have these places.
+    Marginals(Places),
     /// Functions whose means over the target are 0, by the name of the part.
     Means(&'static str),
 }
@@ -76,12 +84,25 @@ impl Part {
     /// D² is the mean over the columns of the squared distance of [`Marginals`]. `points` are the rows of the pool, in
     /// the units of the rows that `marginals` are of.
     pub fn marginals(marginals: &Marginals, points: &Points, weight: f64) -> Result<Part> {
-        let (view, means) = marginals.view_and_means(points)?;
-        let single_draw = marginals.single_draw();
+        Part::placed(marginals.placed(points)?, weight)
+    }
+
+    /// The part of the distribution functions of these rows, of these shares, for a pool of `some` of them or all; `None` if every
+    /// column is constant. The same as by [`Marginals`], with less work and memory.
+    pub(crate) fn own_marginals(
+        rows: &Points,
+        shares: Option<&[f64]>,
+        some: Option<&[usize]>,
+        weight: f64,
+    ) -> Result<Option<Part>> {
+        Places::among(rows, shares, some).map(|placed| Part::placed(placed, weight)).transpose()
+    }
+
+    fn placed(Placed { places, means, single_draw }: Placed, weight: f64) -> Result<Part> {
         Ok(Part {
-            target: Target::Marginals(marginals.clone()),
             weight: checked(weight)?,
-            view,
+            views: Views::Places(places.clone()).or_points()?,
+            target: Target::Marginals(places),
             means: Some(means.into()),
             squared_norm: -single_draw,
             single_draw,
@@ -102,14 +123,15 @@ impl Part {
     /// D² is the squared distance of [`ColumnMoments`]. `points` are the rows of the pool, in the units of the rows that
     /// `moments` are of.
     pub fn moments(moments: &ColumnMoments, points: &Points, weight: f64) -> Result<Part> {
-        Part::of_means("moments", moments.view(points)?, weight)
+        let views = Views::Moments(moments.of_columns(points)?, points.clone()).or_points()?;
+        Ok(Part { views, ..Part::of_means("moments", points.clone(), weight)? })
     }
 
     /// Creates the part of functions whose means are zero over the target: `view` has them at each row of the pool, in units such that
     /// their squares sum to one over the target.
     pub(crate) fn of_means(name: &'static str, view: Points, weight: f64) -> Result<Part> {
-        let (target, weight) = (Target::Means(name), checked(weight)?);
-        Ok(Part { target, weight, view, means: None, squared_norm: 0.0, single_draw: 1.0 })
+        let (target, weight, views) = (Target::Means(name), checked(weight)?, Views::Points(view));
+        Ok(Part { target, weight, views, means: None, squared_norm: 0.0, single_draw: 1.0 })
     }
 
     /// Name: marginals, moments, functions or published numbers.
@@ -133,27 +155,28 @@ impl Part {
 
     /// Number of rows.
     pub(crate) fn rows(&self) -> usize {
-        self.view.len()
+        self.views.len()
     }
 
     /// View of a row.
-    pub(crate) fn view(&self, row: usize) -> &[f64] {
-        self.view.row(row)
+    pub(crate) fn view(&self, row: usize) -> Cow<'_, [f64]> {
+        self.views.row(row)
     }
 
     /// Its kernel.
     pub(crate) fn kernel(&self) -> Shape {
         match self.target {
             // The mean over the columns of −|u − v|/2.
-            Target::Marginals(_) => Shape::Manhattan { length: 2.0 * self.view.dim() as f64 },
+            Target::Marginals(_) => Shape::Manhattan { length: 2.0 * self.views.dim() as f64 },
             Target::Means(_) => Shape::Linear,
         }
     }
 
     /// k(x, x), where it varies.
-    pub(crate) fn diagonal(&self) -> Option<impl Iterator<Item = f64>> {
+    pub(crate) fn diagonal(&self) -> Option<Vec<f64>> {
         let varies = self.kernel().constant_diagonal().is_none();
-        varies.then(|| self.view.rows().map(|view| dot(view, view)))
+        let square = |row: usize| dot(&self.view(row), &self.view(row));
+        varies.then(|| (0..self.rows()).into_par_iter().map(square).collect())
     }
 
     /// The mean embedding at each row; `None` if it is 0.
@@ -170,35 +193,40 @@ impl Part {
     /// target; `None` if k is.
     pub(crate) fn completion(&self) -> Option<(Vec<f64>, f64)> {
         match &self.target {
-            Target::Marginals(marginals) => Some(marginals.completion(&self.view)),
+            Target::Marginals(places) => Some(places.completion()),
             Target::Means(_) => None,
         }
     }
 
     /// The views packed for kernel rows in this precision.
     pub(crate) fn packed(&self, precision: Precision) -> Packed {
-        Packed::forced(self.kernel(), &self.view, precision)
+        Packed::forced(self.kernel(), &self.views, precision)
     }
 
     /// The views packed in the precision and on the device of the rows they are added to.
     pub(crate) fn packed_with(&self, rows: &Packed) -> Packed {
-        rows.forced_with(self.kernel(), &self.view)
+        rows.forced_with(self.kernel(), &self.views)
     }
 
     /// The part for some of the rows.
     pub(crate) fn select(&self, rows: &[usize]) -> Result<Part> {
         let means = self.means().map(|means| rows.iter().map(|&row| means[row]).collect());
-        Ok(Part { view: self.view.select(rows)?, means, ..self.clone() })
+        let target = match &self.target {
+            Target::Marginals(places) => Target::Marginals(places.select(rows)),
+            Target::Means(name) => Target::Means(name),
+        };
+        let views = self.views.select(rows)?.or_points()?;
+        Ok(Part { target, views, means, ..self.clone() })
     }
 
     /// The squared distance D² of rows with weights that sum to one, in f64 and without pairs of rows.
     pub(crate) fn squared_distance(&self, rows: &[usize], weights: &[f64]) -> f64 {
         match &self.target {
-            Target::Marginals(marginals) => marginals.squared_distance_of_views(&self.view, rows, weights),
+            Target::Marginals(places) => places.squared_distance(rows, weights),
             Target::Means(_) => {
-                let mut mean = vec![0.0; self.view.dim()];
+                let mut mean = vec![0.0; self.views.dim()];
                 for (&row, weight) in rows.iter().zip(weights) {
-                    mean.iter_mut().zip(self.view(row)).for_each(|(mean, f)| *mean += weight * f);
+                    mean.iter_mut().zip(&*self.view(row)).for_each(|(mean, f)| *mean += weight * f);
                 }
                 dot(&mean, &mean)
             }
@@ -206,8 +234,13 @@ impl Part {
     }
 
     /// The views of all rows.
-    pub(crate) fn views(&self) -> &Points {
-        &self.view
+    pub(crate) fn views(&self) -> Result<Points> {
+        self.views.points()
+    }
+
+    /// The views of some rows.
+    pub(crate) fn views_of(&self, rows: &[usize]) -> Result<Points> {
+        self.views.select(rows)?.points()
     }
 
     pub(crate) fn expect_rows(&self, expected: usize) -> Result<()> {

@@ -12,6 +12,8 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
+use super::views::Views;
+use crate::columns::for_columns;
 use crate::points::{normalised, unit_weights};
 use crate::scale::Moments;
 use crate::{Points, Result};
@@ -49,6 +51,8 @@ struct Contents {
     /// Constant columns included.
     dim: usize,
     columns: Vec<Column>,
+    /// Number of columns whose z² − 1 varies.
+    squares: usize,
     /// Unit of the sum of z² − 1 over the columns; 0 where that is constant, or where there is one column.
     total_unit: f64,
     products: Vec<Product>,
@@ -75,8 +79,8 @@ impl ColumnMoments {
     /// Computes the moments of rows with given or equal weights. `None` if every column is constant.
     pub fn new(rows: &Points, weights: Option<&[f64]>) -> Result<Option<ColumnMoments>> {
         let shares = weights.map(|weights| normalised(weights, "rows", rows.len())).transpose()?;
-        let of = |j: usize| Moments::of(rows.as_slice(), rows.dim(), j, shares.as_deref());
-        let moments: Vec<Option<Moments>> = (0..rows.dim()).into_par_iter().map(of).collect();
+        let of = |_, column: &mut [f64]| Moments::of(column, 1, 0, shares.as_deref());
+        let moments: Vec<Option<Moments>> = for_columns(rows.as_slice(), rows.dim(), |x| x, of);
         Ok(ColumnMoments::of_sample(&moments, rows, shares.as_deref()))
     }
 
@@ -109,7 +113,8 @@ impl ColumnMoments {
         };
         let products = pairs(columns.len()).zip(&means.products).map(product);
         let products = products.filter(|product| product.unit > 0.0).collect();
-        Some(ColumnMoments(Arc::new(Contents { dim: sample.dim(), columns, total_unit, products })))
+        let squares = columns.iter().filter(|column| column.square_unit > 0.0).count();
+        Some(ColumnMoments(Arc::new(Contents { dim: sample.dim(), columns, squares, total_unit, products })))
     }
 
     /// Returns the distance of a subset from the rows; weights of any sign are divided by their sum.
@@ -126,32 +131,41 @@ impl ColumnMoments {
     }
 
     /// The functions of each row in their units, times the root of the weight of each in D².
-    pub(crate) fn view(&self, points: &Points) -> Result<Points> {
+    fn view(&self, points: &Points) -> Result<Points> {
+        Views::Moments(self.of_columns(points)?, points.clone()).points()
+    }
+
+    /// These moments, for rows of as many columns.
+    pub(super) fn of_columns(&self, points: &Points) -> Result<ColumnMoments> {
         points.expect_dim("the pool", "the data", self.0.dim)?;
+        Ok(self.clone())
+    }
+
+    /// Number of functions.
+    pub(super) fn view_dim(&self) -> usize {
         let Contents { columns, total_unit, products, .. } = &*self.0;
-        let squares = columns.iter().filter(|column| column.square_unit > 0.0).count();
+        columns.len() + self.0.squares + usize::from(*total_unit > 0.0) + products.len()
+    }
+
+    /// Writes the functions of a row in their units, times the root of the weight of each in D².
+    pub(super) fn write_view(&self, row: &[f64], view: &mut [f64]) {
+        let Contents { columns, squares, total_unit, products, .. } = &*self.0;
         let totals = usize::from(*total_unit > 0.0);
-        let kinds = 1 + squares.min(1) + totals + products.len().min(1);
+        let kinds = 1 + (*squares).min(1) + totals + products.len().min(1);
         let root = |count: usize| 1.0 / ((kinds * count.max(1)) as f64).sqrt();
-        let (of_mean, of_square, of_product) = (root(columns.len()), root(squares), root(products.len()));
+        let (of_mean, of_square, of_product) = (root(columns.len()), root(*squares), root(products.len()));
         let of_total = root(1);
-        let dim = columns.len() + squares + totals + products.len();
-        let mut view = vec![0.0; points.len() * dim];
-        let rows = view.par_chunks_mut(dim).zip(points.as_slice().par_chunks(points.dim()));
-        rows.with_min_len(1024).for_each(|(view, row)| {
-            let (z, others) = view.split_at_mut(columns.len());
-            z.iter_mut().zip(columns).for_each(|(z, column)| *z = column.standardised(row));
-            let varying = columns.iter().zip(&*z).filter(|(column, _)| column.square_unit > 0.0);
-            let squares = varying.map(|(column, z)| of_square * (z * z - 1.0) / column.square_unit);
-            let sum = z.iter().map(|z| z * z - 1.0).sum::<f64>();
-            let total = (totals > 0).then(|| of_total * sum / total_unit);
-            let product =
-                |Product { of: [a, b], mean, unit }: &Product| of_product * (z[*a] * z[*b] - mean) / unit;
-            let values = squares.chain(total).chain(products.iter().map(product));
-            others.iter_mut().zip(values).for_each(|(out, value)| *out = value);
-            z.iter_mut().for_each(|z| *z *= of_mean);
-        });
-        Points::from_vec(view, dim)
+        let (z, others) = view.split_at_mut(columns.len());
+        z.iter_mut().zip(columns).for_each(|(z, column)| *z = column.standardised(row));
+        let varying = columns.iter().zip(&*z).filter(|(column, _)| column.square_unit > 0.0);
+        let squares = varying.map(|(column, z)| of_square * (z * z - 1.0) / column.square_unit);
+        let sum = z.iter().map(|z| z * z - 1.0).sum::<f64>();
+        let total = (totals > 0).then(|| of_total * sum / total_unit);
+        let product =
+            |Product { of: [a, b], mean, unit }: &Product| of_product * (z[*a] * z[*b] - mean) / unit;
+        let values = squares.chain(total).chain(products.iter().map(product));
+        others.iter_mut().zip(values).for_each(|(out, value)| *out = value);
+        z.iter_mut().for_each(|z| *z *= of_mean);
     }
 }
 

@@ -50,7 +50,7 @@ fn sort(keys: &mut [i64], threads: usize) {
 }
 
 /// A whole number that is ordered as the value is; the two zeros have the same.
-fn key(value: f64) -> i64 {
+pub(super) fn key(value: f64) -> i64 {
     let bits = (value + 0.0).to_bits() as i64;
     bits ^ (((bits >> 63) as u64) >> 1) as i64
 }

@@ -4,6 +4,7 @@
 //! Each part has its own packed views, and kernel rows are added to one array part by part, the last together with the
 //! search for the maximum. Without parts the functions of this file are those of the joint kernel.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::{Pool, Preference, Terms};
@@ -85,7 +86,7 @@ impl SumOfParts {
     pub(super) fn select(&self, rows: &[usize]) -> Result<SumOfParts> {
         let some = |PackedPart { part, factor, packed }: &PackedPart| {
             let part = part.select(rows)?;
-            Ok(PackedPart { packed: packed.of_some(part.views()), part, factor: *factor })
+            Ok(PackedPart { packed: packed.of_some(&part.views()?), part, factor: *factor })
         };
         let parts = self.parts.iter().map(some).collect::<Result<_>>()?;
         let preference = self.preference.as_ref().map(|preference| preference.select(rows));
@@ -117,7 +118,7 @@ impl PackedPart {
         let (half_diagonal, largest) = match part.diagonal() {
             None => (total.half_diagonal.clone(), 1.0),
             Some(diagonal) => {
-                let own: Vec<f64> = diagonal.map(|diagonal| factor * diagonal / 2.0).collect();
+                let own: Vec<f64> = diagonal.iter().map(|diagonal| factor * diagonal / 2.0).collect();
                 let largest = own.iter().fold(1.0, |a: f64, half| a.max(2.0 * half / factor));
                 let of_row = |row: usize| total.half_diagonal.as_ref().map_or(0.0, |half| half[row]);
                 let sum = own.iter().enumerate().map(|(row, half)| half + of_row(row)).collect();
@@ -133,7 +134,7 @@ impl PackedPart {
         }
     }
 
-    fn view(&self, row: usize) -> &[f64] {
+    fn view(&self, row: usize) -> Cow<'_, [f64]> {
         self.part.view(row)
     }
 }
@@ -197,15 +198,16 @@ impl Pool {
         let points = self.points();
         let joint = self.joint_kernel().value(points.row(a), points.row(b));
         let parts = self.packed_parts().iter();
-        parts
-            .fold(joint, |sum, part| sum + part.factor * part.part.kernel().value(part.view(a), part.view(b)))
+        parts.fold(joint, |sum, part| {
+            sum + part.factor * part.part.kernel().value(&part.view(a), &part.view(b))
+        })
     }
 
     /// The sum's k(x, x).
     pub(super) fn sum_diagonal(&self, row: usize) -> f64 {
         let joint = self.joint_kernel().diagonal(self.points().row(row));
         let parts = self.packed_parts().iter();
-        parts.fold(joint, |sum, part| sum + part.factor * part.part.kernel().diagonal(part.view(row)))
+        parts.fold(joint, |sum, part| sum + part.factor * part.part.kernel().diagonal(&part.view(row)))
     }
 
     /// Σₜ k(x, xₜ) of the sum over all of these rows at each of them.
@@ -213,7 +215,7 @@ impl Pool {
         let mut sums = self.joint_sums_among(rows)?;
         let mut own = vec![0.0; rows.len()];
         for PackedPart { part, factor, packed } in self.packed_parts() {
-            packed.of_some(&part.views().select(rows)?).own_mean_into(None, &mut own);
+            packed.of_some(&part.views_of(rows)?).own_mean_into(None, &mut own);
             let factor = factor * rows.len() as f64;
             sums.iter_mut().zip(&own).for_each(|(sum, own)| *sum += factor * own);
         }
@@ -259,7 +261,7 @@ impl Pool {
     pub(super) fn fill_row(&self, row: usize, values: &mut KernelRowMut<'_>) {
         self.0.packed.fill_row(self.points().row(row), values);
         for part in self.packed_parts() {
-            part.packed.host().add_to_row(part.view(row), part.factor, values);
+            part.packed.host().add_to_row(&part.view(row), part.factor, values);
         }
     }
 
@@ -277,9 +279,9 @@ impl Pool {
         };
         joint.fill_row(y, values);
         for part in others {
-            part.packed.host().add_to_row(part.view(row), part.factor, values);
+            part.packed.host().add_to_row(&part.view(row), part.factor, values);
         }
-        last.packed.host().add_to_row_and_argmax(last.view(row), last.factor, values, -1.0, sums, scores)
+        last.packed.host().add_to_row_and_argmax(&last.view(row), last.factor, values, -1.0, sums, scores)
     }
 }
 

@@ -151,10 +151,12 @@ impl Candidates {
         Pick { index: pick.index.map(|place| self.numbers.number(place)), ..pick.clone() }
     }
 
-    /// Translates a choice to row numbers.
-    pub(super) fn chosen(&self, chosen: Chosen) -> Chosen {
-        let trace = chosen.trace.iter().map(|pick| self.numbered(pick)).collect();
-        Chosen { sampled_from: self.sampled(), ..Chosen::new(trace, chosen.ended) }
+    /// Translates a choice to row numbers, without a copy of its trace.
+    pub(super) fn into_numbered(&self, mut chosen: Chosen) -> Chosen {
+        let number = |place: &mut usize| *place = self.numbers.number(*place);
+        chosen.trace.iter_mut().filter_map(|pick| pick.index.as_mut()).for_each(number);
+        chosen.rows.iter_mut().for_each(number);
+        Chosen { sampled_from: self.sampled(), ..chosen }
     }
 
     /// Translates a set to row numbers.

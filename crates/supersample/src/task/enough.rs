@@ -7,8 +7,9 @@
 use super::diagnose::long_run;
 use super::{Errors, Measure, Target};
 use crate::chains::Chains;
+use crate::part::{Places, Views};
 use crate::scale::Moments;
-use crate::{Error, Marginals, Points, Result, Watch};
+use crate::{Error, Points, Result, Watch};
 
 /// What rows are held against, measure by measure, and what they may have of each.
 pub(super) struct Enough {
@@ -16,7 +17,8 @@ pub(super) struct Enough {
     pub(super) allowed: Errors,
     /// The columns that are not constant, in standard deviations from their means.
     columns: Option<Points>,
-    marginals: Option<(Marginals, Points)>,
+    /// In the distribution functions of the columns.
+    places: Option<Places>,
     functions: Option<Points>,
 }
 
@@ -34,13 +36,8 @@ impl Target {
         let factors = shares.map(|shares| shares.iter().map(|share| share * count).collect::<Vec<f64>>());
         let own = Own { chains: &chains, factors: factors.as_deref() };
         let columns = standardised(rows, shares)?;
-        let marginals = match Marginals::new(rows, shares)? {
-            Some(marginals) => {
-                let (view, _) = marginals.view_and_means(rows)?;
-                Some((marginals, view))
-            }
-            None => None,
-        };
+        let places = Places::among(rows, shares, None).map(|placed| placed.places);
+        let views = places.clone().map(|places| Views::Places(places).points()).transpose()?;
         let functions =
             problem.functions().map(|(functions, values, _)| functions.view(values)).transpose()?;
         let allowed = Errors::default()
@@ -50,7 +47,7 @@ impl Target {
                 Measure::Sd,
                 columns.as_ref().map(|columns| own.of_products(columns, |z| (z * z - 1.0) / 2.0)),
             )
-            .with(Measure::Cdf, marginals.as_ref().map(|(_, view)| own.of_marginals(view)))
+            .with(Measure::Cdf, views.as_ref().map(|view| own.of_marginals(view)))
             // Views are divided by the root of their number.
             .with(
                 Measure::FunctionsError,
@@ -60,7 +57,7 @@ impl Target {
         let allowed = Measure::ALL.into_iter().fold(Errors::default(), |errors, measure| {
             errors.with(measure, allowed.get(measure).map(|own| part * own))
         });
-        Ok(Enough { allowed, columns, marginals, functions })
+        Ok(Enough { allowed, columns, places, functions })
     }
 }
 
@@ -88,9 +85,9 @@ impl Enough {
                 return false;
             }
         }
-        if let Some((marginals, view)) = &self.marginals {
+        if let Some(places) = &self.places {
             let equal = vec![1.0 / count; rows.len()];
-            if !is_allowed(Measure::Cdf, marginals.squared_distance_of_views(view, rows, &equal).sqrt()) {
+            if !is_allowed(Measure::Cdf, places.squared_distance(rows, &equal).sqrt()) {
                 return false;
             }
         }

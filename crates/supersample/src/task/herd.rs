@@ -34,11 +34,12 @@ pub fn herd_until(
     stop.check()?;
     let scale = ErrorScale::of(herder.pool());
     let limit = stop.number.unwrap_or(herder.pool().points().len());
-    let mut earlier = earlier.iter();
     let mut trace: Vec<Pick> = Vec::new();
+    let mut earlier = &earlier[..earlier.len().min(limit)];
+    herder.check_replay(earlier)?;
     while trace.len() < limit {
-        let pick = match earlier.next() {
-            Some(&row) => herder.replay(&[row])?.pop(),
+        let pick = match earlier.split_off_first() {
+            Some(&row) => Some(herder.take_again(row)),
             None => herder.next(),
         };
         let Some(pick) = pick else { return Ok(Chosen::new(trace, Ended::Exhausted)) };
@@ -135,6 +136,6 @@ impl Target {
             let watched = watch(Progress::Herding { chosen: pick.t, size });
             if seen.is_break() { seen } else { watched }
         })?;
-        Ok(candidates.chosen(herded))
+        Ok(candidates.into_numbered(herded))
     }
 }

@@ -63,10 +63,13 @@ impl Matched {
     ) -> Result<Vec<Part>> {
         let mut parts = Vec::new();
         let selected = |all: &Points| some.map_or_else(|| Ok(all.clone()), |rows| all.select(rows));
-        if self.marginals > 0.0
-            && let Some(marginals) = Marginals::new(rows, shares)?
-        {
-            parts.push(Part::marginals(&marginals, &selected(pool)?, self.marginals)?);
+        if self.marginals > 0.0 {
+            parts.extend(match rows.is_same_as(pool) {
+                true => Part::own_marginals(rows, shares, some, self.marginals)?,
+                false => Marginals::new(rows, shares)?
+                    .map(|marginals| Part::marginals(&marginals, &selected(pool)?, self.marginals))
+                    .transpose()?,
+            });
         }
         if let Some((moments, weight)) = &self.moments {
             parts.push(Part::moments(moments, &selected(pool)?, *weight)?);
