@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -540,6 +541,8 @@ def background(values: NDArray[np.float64], weights: NDArray[np.float64] | None)
 
 def _rows_of(x: Any, indices: NDArray[np.int64], rows: int, what: str = "x") -> Any:
     """The rows with these numbers of an object that has `rows` of them."""
+    if isinstance(x, (str, bytes, os.PathLike)):
+        raise TypeError(f"{what} is of type {type(x).__name__}; give the rows, not the name of their file")
     if is_posterior(x):
         if has(x, "dims") and not has(x, "children") and not {"chain", "draw", "sample"} & set(x.dims):
             raise TypeError(f"{what} has no chains and draws; use {what}.isel({next(iter(x.dims))}=result.indices)")
