@@ -54,7 +54,11 @@ def resample(x: Any, weights: Any = None, n: int | None = None, **options: Unpac
             raise TypeError(f"weights is {weights!r}; give one for each row, and the number of rows as n")
         given["sample_weight"] = weights
     # From here on x is a table without the index of a frame.
-    for name, values in {"weights": weights, "log_weight": given["log_weight"], "functions": given["functions"]}.items():
+    for name, values in {
+        "weights": weights,
+        "log_weight": given["log_weight"],
+        "functions": given["functions"],
+    }.items():
         expect_same_order(x, values, name)
     table = as_table(x)
     if not len(table.values):

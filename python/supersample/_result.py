@@ -284,6 +284,8 @@ class Result:
         """
         if self.indices is None:
             raise ValueError("points of sample are not rows; use .points")
+        if isinstance(x, (str, bytes, os.PathLike)):
+            raise TypeError(f"x is of type {type(x).__name__}; give the rows, not the name of their file")
         taken = _rows_of(x, self.indices, self.n_rows)
         if self.weighted and has(taken, "isweighted", "set_weights") and taken.isweighted():
             # Chosen rows represent the weighted rows; with the old weights they would be weighted twice.
@@ -541,8 +543,6 @@ def background(values: NDArray[np.float64], weights: NDArray[np.float64] | None)
 
 def _rows_of(x: Any, indices: NDArray[np.int64], rows: int, what: str = "x") -> Any:
     """The rows with these numbers of an object that has `rows` of them."""
-    if isinstance(x, (str, bytes, os.PathLike)):
-        raise TypeError(f"{what} is of type {type(x).__name__}; give the rows, not the name of their file")
     if is_posterior(x):
         if has(x, "dims") and not has(x, "children") and not {"chain", "draw", "sample"} & set(x.dims):
             raise TypeError(f"{what} has no chains and draws; use {what}.isel({next(iter(x.dims))}=result.indices)")
