@@ -148,8 +148,7 @@ class MatchKeywords(TypedDict, total=False):
     """Objective.
 
     match, match_weight, match_summary
-        Other rows to match, and their weights (numbers, or a column of `match`); or published numbers (a
-        dict or a TOML file).
+        Other rows to match, and their weights; or published numbers (a dict or a TOML file).
     """
 
     match: Annotated[Any, Keyword()]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import os
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -284,8 +283,6 @@ class Result:
         """
         if self.indices is None:
             raise ValueError("points of sample are not rows; use .points")
-        if isinstance(x, (str, bytes, os.PathLike)):
-            raise TypeError(f"x is of type {type(x).__name__}; give the rows, not the name of their file")
         taken = _rows_of(x, self.indices, self.n_rows)
         if self.weighted and has(taken, "isweighted", "set_weights") and taken.isweighted():
             # Chosen rows represent the weighted rows; with the old weights they would be weighted twice.

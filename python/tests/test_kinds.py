@@ -154,8 +154,6 @@ def test_what_has_other_rows_is_not_taken_from():
     for x in (X[:50], np.vstack([X, X]), list(range(61)), pd.DataFrame(X[1:])):
         with pytest.raises(ValueError, match=re.escape(f"x has {len(x)} rows, but the result was chosen from 60 rows")):
             result.take(x)
-    with pytest.raises(TypeError, match="x is of type str; give the rows, not the name of their file"):
-        ss.thin(X[:8], 4).take("draws.nc")
     for x in (3, set(range(60))):
         with pytest.raises(TypeError, match=r"use result\.indices"):
             result.take(x)
