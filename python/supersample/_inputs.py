@@ -103,7 +103,9 @@ def expect_same_order(x: Any, other: Any, what: str, of: str = "x") -> None:
 def as_count(value: Any, what: str, least: float = 1, most: int = _MOST) -> int:
     """A whole number of at least `least`. True and False are refused."""
     try:
-        number = operator.index(None if isinstance(value, bool) else value)
+        if isinstance(value, bool):
+            raise TypeError
+        number = operator.index(value)
     except TypeError:
         raise TypeError(f"{what} is {value!r}; give a whole number") from None
     if number < least:
