@@ -115,7 +115,9 @@ def chosen_rows(method: str, x: Any, n: Any, given: Options) -> PoolResult:
     is_batches = is_stream(x) or given["pool_rows"] is not None
     if target is not None and not is_batches and given["max_memory"] is None:
         functions = data.pop("functions")
-        table, other = with_target(all_rows(x, roles, groups=groups, **data), target, target_weight, functions, roles)
+        table, other = with_target(
+            x, all_rows(x, roles, groups=groups, **data), target, target_weight, functions, roles
+        )
         note_columns(table, roles)
         given, labels = grouped(given, table.groups, quotas)
         return chosen_from(table, numbered(given, x, table).also(**other), labels)

@@ -84,7 +84,7 @@ def as_rows(x: Any, rows: int | None, what: str) -> NDArray[np.int64]:
     return values.astype(np.int64)
 
 
-def expect_same_order(x: Any, other: Any, what: str) -> None:
+def expect_same_order(x: Any, other: Any, what: str, of: str = "x") -> None:
     """Refuses pandas objects whose indexes show that the rows of `other` are in another order than those of `x`."""
     if not (has(x, "index") and has(other, "index")):
         return
@@ -97,12 +97,14 @@ def expect_same_order(x: Any, other: Any, what: str) -> None:
         # Labels of several types have no order.
         is_permuted = len(ours) == len(theirs) and set(ours) == set(theirs)
     if is_permuted:
-        raise ValueError(f"the index of {what} has another order than that of x; give {what}.loc[x.index]")
+        raise ValueError(f"the index of {what} has another order than that of {of}; give {what}.loc[{of}.index]")
 
 
 def as_count(value: Any, what: str, least: float = 1, most: int = _MOST) -> int:
-    """A whole number of at least `least`."""
+    """A whole number of at least `least`. True and False are refused."""
     try:
+        if isinstance(value, bool):
+            raise TypeError
         number = operator.index(value)
     except TypeError:
         raise TypeError(f"{what} is {value!r}; give a whole number") from None

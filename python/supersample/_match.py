@@ -11,22 +11,35 @@ from typing import Any
 import numpy as np
 
 from ._functions import functions_table
-from ._inputs import as_vector
+from ._inputs import as_vector, expect_same_order
 from ._numbers import counted
 from ._tables import Roles, Table, as_table, matched
 
 
-def with_target(own: Table, target: Any, weight: Any, functions: Any, roles: Roles) -> tuple[Table, dict[str, Any]]:
+def _read(target: Any, weight: Any, roles: Roles) -> Table:
+    """The rows that are matched, with their weights: numbers, or the name of a column."""
+    name = weight if isinstance(weight, str) else None
+    other = as_table(target, "match", Roles(functions=roles.functions, sample_weight=name))
+    if weight is None or name is not None:
+        return other
+    expect_same_order(target, weight, "match_weight", "match")
+    return replace(other, weights=as_vector(weight, "match_weight"), log_weights=None)
+
+
+def with_target(
+    x: Any, own: Table, target: Any, weight: Any, functions: Any, roles: Roles
+) -> tuple[Table, dict[str, Any]]:
     """The rows to choose from with their functions, and the rows that are matched as the native module reads them."""
-    other = as_table(target, "match", Roles(functions=roles.functions))
-    if weight is not None:
-        other = replace(other, weights=as_vector(weight, "match_weight"), log_weights=None)
+    other = _read(target, weight, roles)
     if functions is not None:
         own, other = _with_pair(own, other, functions)
+        for rows, values, what in zip((x, target), functions, ("x", "match")):
+            expect_same_order(rows, values, f"the functions of {what}", what)
     if own.names is None and other.names is None and own.values.shape[1] != other.values.shape[1]:
         columns = counted(other.values.shape[1], "column")
         raise ValueError(f"match has {columns}, but x has {own.values.shape[1]}; give the same columns")
     other = matched(other, own.names, "match")
+    other = other.complete() if roles.drop else other
     _check(other)
     return own, {
         "match_rows": other.values,
@@ -39,12 +52,11 @@ def target_later(target: Any, weight: Any, functions: Any, roles: Roles, names: 
     """The rows that are matched where those to choose from come in batches, whose columns are known after a pass."""
     if functions is not None:
         raise ValueError("with match and rows in batches, functions are names of columns of both")
-    other = as_table(target, "match", Roles(functions=roles.functions))
-    if weight is not None:
-        other = replace(other, weights=as_vector(weight, "match_weight"), log_weights=None)
+    other = _read(target, weight, roles)
 
     def in_order() -> dict[str, Any]:
         found = matched(other, names(), "match")
+        found = found.complete() if roles.drop else found
         _check(found)
         return {
             "match_rows": found.values,
@@ -63,7 +75,9 @@ def summary_of(summary: Any, table: Table) -> tuple[bool, str, list[str]]:
     if not isinstance(summary, Mapping):
         raise TypeError(f"match_summary is a {type(summary).__name__}; give the path of a TOML file, or a dict")
     try:
-        return False, json.dumps(summary, default=_number), names
+        return False, json.dumps(summary, default=_number, allow_nan=False), names
+    except ValueError:
+        raise ValueError("match_summary has NaN or an infinite number; leave it out") from None
     except TypeError as error:
         raise TypeError(f"match_summary: {error}") from None
 

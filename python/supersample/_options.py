@@ -12,6 +12,7 @@ from difflib import get_close_matches
 from functools import cache, wraps
 from typing import Annotated, Any, Literal, NamedTuple, TypedDict, TypeVar, get_args, get_origin, get_type_hints
 
+import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
@@ -46,7 +47,9 @@ class Keyword(NamedTuple):
 
 
 def _as_truth(value: Any, what: str) -> bool:
-    return bool(value)
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    raise TypeError(f"{what} is {value!r}; give True or False")
 
 
 def _at_least(least: int) -> Callable[[Any, str], int]:

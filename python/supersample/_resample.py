@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ._choose import chosen_rows
+from ._inputs import expect_same_order
 from ._options import Resample, read, takes
 from ._result import PoolResult
 from ._tables import as_table
@@ -47,7 +50,16 @@ def resample(x: Any, weights: Any = None, n: int | None = None, **options: Unpac
     if weights is not None:
         if given["log_weight"] is not None:
             raise ValueError("give weights or log_weight, not both")
+        if not isinstance(weights, str) and not np.ndim(weights):
+            raise TypeError(f"weights is {weights!r}; give one for each row, and the number of rows as n")
         given["sample_weight"] = weights
+    # From here on x is a table without the index of a frame.
+    for name, values in {
+        "weights": weights,
+        "log_weight": given["log_weight"],
+        "functions": given["functions"],
+    }.items():
+        expect_same_order(x, values, name)
     table = as_table(x)
     if not len(table.values):
         raise ValueError("x has no rows; give at least one")

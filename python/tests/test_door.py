@@ -111,6 +111,14 @@ def test_an_index_of_another_order_is_refused_for_all_that_belongs_to_rows():
     for function in (ss.mmd, ss.evaluate):
         with pytest.raises(ValueError, match="the index of y has another order"):
             function(FRAME, mask)
+    for name in ("weights", "log_weight", "functions"):
+        with pytest.raises(ValueError, match=f"the index of {name} has another order than that of x"):
+            ss.resample(FRAME, n=5, **{name: series})
+    for options in ({"match_weight": series}, {"functions": (FRAME.a, series)}):
+        with pytest.raises(ValueError, match="has another order than that of match"):
+            rows(FRAME, match=FRAME, **options)
+    with pytest.raises(ValueError, match="the functions of x has another order than that of x"):
+        rows(FRAME, match=FRAME, functions=(series, FRAME.a))
     # Other labels say nothing of the order, and numbers of rows have no index.
     assert rows(FRAME, sample_weight=pd.Series(WEIGHTS, index=range(1000, 1300))) == rows(X, sample_weight=WEIGHTS)
     assert 7 in rows(FRAME, include=pd.Series([7, 3], index=[1, 0]))

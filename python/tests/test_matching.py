@@ -98,6 +98,20 @@ def test_what_cannot_be_matched_is_refused(options, words):
         ss.thin(options.pop("x"), options.pop("n"), **options)
 
 
+def test_the_target_has_its_weights_as_a_column_and_its_rows_with_nan_are_left_out():
+    chosen = ss.thin(POOL, 20, match=TARGET, match_weight=WEIGHTS)
+    weighted, holes = TARGET.assign(w=WEIGHTS), TARGET.copy()
+    named = [ss.thin(POOL, 20, match=weighted, match_weight="w")]
+    named.append(ss.thin(lambda: iter([POOL]), 20, match=weighted, match_weight="w"))
+    assert all(one.indices.tolist() == chosen.indices.tolist() for one in named)
+    with pytest.raises(ValueError, match="no column 'v'"):
+        ss.thin(POOL, 20, match=weighted, match_weight="v")
+    holes.loc[7, "b"] = np.nan
+    dropped = ss.thin(POOL, 20, match=holes, nan="drop")
+    assert dropped.indices.tolist() == ss.thin(POOL, 20, match=TARGET.drop(index=7)).indices.tolist()
+    assert dropped.overlap["rows"] == 149
+
+
 def test_a_pool_in_batches_chooses_as_in_memory():
     pool, target = POOL[["a", "b"]], TARGET[["b", "a"]]
     held = ss.thin(pool, 15, match=target, match_weight=WEIGHTS)
@@ -205,6 +219,7 @@ REFUSED_SUMMARIES = {
         ValueError,
         "a column 'q', but the rows are matched",
     ),
+    "nan": (_mean(np.nan), ValueError, "match_summary has NaN or an infinite number"),
     "outside": (_mean(90), ValueError, "the mean of column 'a' is 90, but the rows to choose from have "),
     "nothing": ({"match_summary": {}}, ValueError, "the summary has no numbers"),
 }
@@ -331,6 +346,8 @@ def test_a_row_with_all_the_weight_is_every_row():
 def test_resample_refuses(options, words):
     with pytest.raises(ValueError, match=words):
         ss.resample(np.arange(40.0).reshape(20, 2), **options)
+    with pytest.raises(TypeError, match="weights is 5; give one for each row, and the number of rows as n"):
+        ss.resample(np.arange(40.0).reshape(20, 2), 5)
 
 
 def test_each_group_gets_what_it_would_get_alone():

@@ -110,6 +110,12 @@ def test_words_of_the_wrong_type_are_refused_in_the_words_there_are():
     }.items():
         with pytest.raises(TypeError, match=f"{keyword} is 3; choose {words}"):
             ss.thin(X, 5, **{keyword: 3})
+    for keyword in ("landmarks", "search", "seed", "threads", "pool_rows"):
+        with pytest.raises(TypeError, match=f"{keyword} is True; give a whole number"):
+            ss.thin(X, 5, **{keyword: True})
+    for value in ("no", 2):
+        with pytest.raises(TypeError, match=f"repeats is {value!r}; give True or False"):
+            ss.thin(X, 5, repeats=value)
 
 
 def test_herd_has_a_seed_which_says_which_landmarks():

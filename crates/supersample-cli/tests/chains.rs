@@ -104,6 +104,12 @@ fn chains_of_two_files_are_different_chains() {
     let (found, summary) = draws(&desk, "thin first.csv second.csv");
     assert_eq!(found["chains"], 8);
     assert!(summary.contains("\nwarning: the 8 chains disagree: they differ "), "{summary}");
+    assert!(!summary.contains("named more than once"), "{summary}");
+    let (_, summary) = draws(&desk, "thin first.csv ./first.csv");
+    assert!(
+        summary.contains("note: ./first.csv is named more than once, and its rows count as often"),
+        "{summary}"
+    );
 }
 
 #[test]

@@ -101,6 +101,12 @@ fn a_checkpoint_is_of_its_target() {
     assert_eq!(numbers(&desk.read("i")), first);
     let other = refused(&desk, "thin pool.csv -n 20 --columns a,b --resume c -o o.csv");
     assert!(other.contains("c"), "{other}");
+    // Another number of rows weights published numbers otherwise, and herds other rows.
+    desk.write("table.toml", TABLE);
+    desk.ran("herd pool.csv -n 5 --columns a,b,site --match-summary table.toml --checkpoint d -o o.csv");
+    let longer =
+        refused(&desk, "herd pool.csv -n 9 --columns a,b,site --match-summary table.toml --checkpoint d");
+    assert!(longer.starts_with("supersample: d: the checkpoint belongs to other data"), "{longer}");
 }
 
 #[test]
@@ -129,11 +135,29 @@ fn targets_that_cannot_be_matched_are_refused() {
         ),
         ("-n 5 --match target.csv --scores target.csv", "--match cannot be used with scores"),
         ("-n 5 --match-weight-column w", "--match"),
+        ("-n 5 --match-summary t.toml --match-weight-column w", "cannot be used with"),
         ("-n 5 --match none.csv", "none.csv"),
     ] {
         let told = refused(&desk, &format!("thin pool.csv --columns a,b {words}"));
         assert!(told.contains(said), "{words}: {told}");
     }
+    // Columns that only have a place: an array of another width, and one that lies on its side.
+    for (name, columns) in [("narrow.npy", 1), ("two.npy", 2)] {
+        let head = format!(
+            "{:<117}\n",
+            format!("{{'descr': '<f8', 'fortran_order': False, 'shape': (9, {columns})}}")
+        );
+        let numbers = (0..9 * columns).flat_map(|i| cell(i, 0.7).to_le_bytes());
+        let start = b"\x93NUMPY\x01\x00\x76\x00".iter().copied();
+        desk.write(name, start.chain(head.bytes()).chain(numbers).collect::<Vec<u8>>());
+    }
+    let narrow = refused(&desk, "thin narrow.npy -n 2 --match two.npy");
+    assert!(narrow.contains("two.npy: the rows have 2 columns, those to choose from 1"), "{narrow}");
+    desk.ran("thin narrow.npy -n 2 --columns x1 --match two.npy -q -o o.csv");
+    // One row has no sd in which errors could be given.
+    desk.write("one.csv", "a,b\n0.1,0.2\n");
+    let (_, told) = desk.ran("thin pool.csv -n 2 --columns a,b --match one.csv -o o.csv");
+    assert!(told.contains("\nno parameter varies in all rows, so there are no errors in sds\n"), "{told}");
     desk.write("holes.csv", "a,b\n1,2\n,3\n");
     let hole = refused(&desk, "thin pool.csv -n 2 --columns a,b --match holes.csv");
     assert!(hole.contains("holes.csv") && hole.contains("empty"), "{hole}");

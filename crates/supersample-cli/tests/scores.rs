@@ -234,6 +234,18 @@ fn a_regularised_choice_is_that_of_the_library_and_says_so() {
         "with_lp.csv",
         csv("lp__,a,s_a,b,s_b", |row| vec![log_density(row), row[0], row[2], row[1], row[3]]),
     );
+    let lines = desk.read("lp.csv");
+    let (_, rest) = lines.lines().nth(1).unwrap().split_once(',').unwrap();
+    for (value, said) in [("-inf", "-inf"), ("", "empty")] {
+        desk.write("zero.csv", lines.replacen(lines.lines().nth(1).unwrap(), &format!("{value},{rest}"), 1));
+        assert_eq!(
+            desk.refused("zero.csv -n 20 --scores scores.csv --target density --log-density lp__"),
+            format!(
+                "--log-density: zero.csv: row 1 (line 2), column 'lp__' is {said}; draws of the density have a finite \
+                 one, so remove the row"
+            )
+        );
+    }
     let (plain, _) = chosen(&desk, "herd lp.csv -n 20 --scores scores.csv --target density");
     let (default, told) = chosen(
         &desk,
@@ -283,6 +295,12 @@ fn a_regularised_choice_is_that_of_the_library_and_says_so() {
     );
     let again = "herd lp.csv -n 20 --scores scores.csv --target density --log-density lp__ --resume c";
     assert_eq!(chosen(&desk, again).0, default);
+    let longer = "herd lp.csv -n 30 --scores scores.csv --target density --log-density lp__ --checkpoint c";
+    let told = refused(&desk, longer);
+    assert!(
+        told.contains("with the same --regularise, which is 1/n by default: c: the checkpoint"),
+        "{told}"
+    );
     for other in [
         "herd lp.csv -n 20 --scores scores.csv --target density --resume c",
         "herd lp.csv -n 20 --scores scores.csv --target density --log-density lp__ --regularise 0.1 --resume c",

@@ -63,6 +63,18 @@ fn a_store_appears_whole_and_is_not_replaced() {
         "{message}"
     );
     assert_eq!(names(), before);
+    // Without room nothing is left behind, and the input is not blamed.
+    #[cfg(unix)]
+    for out in ["big.nc", "big.zarr"] {
+        let line = format!("ulimit -f 1; exec \"$0\" thin datatree.nc -n 3 -q -o {out}");
+        let mut shell = std::process::Command::new("bash");
+        let shell = shell.args(["-c", &line]).arg(assert_cmd::cargo::cargo_bin("supersample"));
+        let output = crate::desk::output(shell.current_dir(desk.folder()));
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{text}");
+        assert_eq!(text, format!("supersample: {out} cannot be written: File too large (os error 27)\n"));
+        assert_eq!(names(), before);
+    }
     // A store of version 3 stays one.
     let store = tree("v3.zarr");
     desk.done(&format!("{} -n 3 -q -o three.zarr", store.display()));

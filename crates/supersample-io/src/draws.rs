@@ -9,6 +9,7 @@ mod survey;
 mod suspects;
 
 use std::any::Any;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 pub use self::batches::{Batch, BatchSize};
@@ -197,6 +198,7 @@ impl Draws {
                 notes.push(note.clone());
             }
         }
+        notes.extend(repeated(&files));
         let choice = first.read.choice.clone();
         let (values, functions, weights) = (Vec::new(), Vec::new(), None);
         let mut draws = Draws { choice, values, functions, weights, files, notes, group_column: None };
@@ -421,6 +423,13 @@ fn format_of(path: &Path, origin: &Origin, reading: &Reading<'_>) -> Result<Form
         return Err(Error::Foreign { kind: "JSON", remedy });
     }
     Ok(format)
+}
+
+/// The first file that has been read before, by this name or another.
+fn repeated(files: &[File]) -> Option<Note> {
+    let mut seen = HashSet::new();
+    let again = files.iter().find(|file| file.path.canonicalize().is_ok_and(|path| !seen.insert(path)))?;
+    Some(Note::Repeated { path: again.path.clone() })
 }
 
 fn read_file(

@@ -1,6 +1,7 @@
 //! Errors: what is wrong with a file, where, and what to do about it.
 
 use std::fmt;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use supersample::words::{as_typed, in_units};
@@ -200,8 +201,13 @@ impl Error {
     }
 }
 
-/// The bytes of a file, or why they cannot be had.
+/// The bytes of a file, or of stdin for `-`, or why they cannot be had.
 pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>> {
+    if path.as_os_str() == "-" {
+        let mut bytes = Vec::new();
+        std::io::stdin().read_to_end(&mut bytes).map_err(Error::Unreadable)?;
+        return Ok(bytes);
+    }
     // Reading a directory fails too, but each system words it differently and none says what to do.
     if path.is_dir() {
         return Err(Error::Directory);

@@ -1,6 +1,7 @@
 //! Notes for the user: assumptions about a file, and differences of an output.
 
 use std::fmt;
+use std::path::PathBuf;
 
 use supersample::words::{ColumnNote, Style};
 
@@ -58,6 +59,11 @@ pub enum Note {
         /// The format.
         format: Format,
     },
+    /// A file is named more than once.
+    Repeated {
+        /// The file, as it is named the second time.
+        path: PathBuf,
+    },
     /// Columns are not written, because the format cannot hold them.
     NotWritten {
         /// The columns.
@@ -114,6 +120,9 @@ impl fmt::Display for Note {
             }
             Note::WrittenAsText { columns, format } => {
                 format!("{} written to {format} as text", are("column", columns))
+            }
+            Note::Repeated { path } => {
+                format!("{} is named more than once, and its rows count as often", path.display())
             }
             Note::NotWritten { columns, format } => {
                 format!("{} not written, because {format} cannot store such cells", are("column", columns))

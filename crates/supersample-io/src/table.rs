@@ -17,6 +17,9 @@ use crate::{Error, Place, Reading, Result, Use};
 /// The key under which pandas says which columns are its index.
 const PANDAS: &str = "pandas";
 
+/// Rows of a batch that are turned into numbers at a time.
+const ROWS_AT_ONCE: usize = 8192;
+
 /// Iterator over the batches of a file.
 pub(crate) type Batches = Box<dyn Iterator<Item = Result<RecordBatch>>>;
 
@@ -85,32 +88,32 @@ pub(crate) fn read(
     let mut rows = 0;
     for batch in batches {
         let batch = batch?;
-        let count = batch.num_rows();
-        if count == 0 {
-            continue;
-        }
-        // Memory is allocated for rows that exist, not for the number that the file claims.
-        values.resize(count * dim, 0.0);
-        weights.clear();
-        for (slot, (position, is_weight)) in choice.wanted().enumerate() {
-            let name = &choice.names[position];
-            let array = batch.column(place_of(position));
-            if !is_weight && fill_from_floats(&mut values[slot..], dim, array) {
-                continue;
-            }
-            // Types without numbers have been refused; what is left without any is a column of nothing.
-            let cells = numbers(array).unwrap_or_else(|| vec![None; array.len()]);
-            for (row, value) in cells.into_iter().enumerate() {
-                let place = || Place { row: rows + row + 1, line: None, column: name.clone() };
-                let value = cell(value, missing, is_weight, place)?;
-                match is_weight {
-                    true => weights.push(value),
-                    false => values[row * dim + slot] = value,
+        // A batch can be as large as the file; its rows would be a second copy of it.
+        for from in (0..batch.num_rows()).step_by(ROWS_AT_ONCE) {
+            let block = batch.slice(from, ROWS_AT_ONCE.min(batch.num_rows() - from));
+            // Memory is allocated for rows that exist, not for the number that the file claims.
+            values.resize(block.num_rows() * dim, 0.0);
+            weights.clear();
+            for (slot, (position, is_weight)) in choice.wanted().enumerate() {
+                let name = &choice.names[position];
+                let array = block.column(place_of(position));
+                if !is_weight && fill_from_floats(&mut values[slot..], dim, array) {
+                    continue;
+                }
+                // Types without numbers have been refused; what is left without any is a column of nothing.
+                let cells = numbers(array).unwrap_or_else(|| vec![None; array.len()]);
+                for (row, value) in cells.into_iter().enumerate() {
+                    let place = || Place { row: rows + row + 1, line: None, column: name.clone() };
+                    let value = cell(value, missing, is_weight, place)?;
+                    match is_weight {
+                        true => weights.push(value),
+                        false => values[row * dim + slot] = value,
+                    }
                 }
             }
+            rows += block.num_rows();
+            sink.take(&values, &weights, (rows as f64 / all.max(1) as f64).min(1.0))?;
         }
-        rows += count;
-        sink.take(&values, &weights, (rows as f64 / all.max(1) as f64).min(1.0))?;
     }
     match rows {
         0 => Err(Error::NoRows),

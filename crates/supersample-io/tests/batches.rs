@@ -186,9 +186,10 @@ fn a_column_that_counts_is_noticed_in_batches() {
         ("almost".to_string(), Column::integers((0..ROWS).map(|i| if i == 8999 { 3 } else { i }))),
         ("mu".to_string(), Column::doubles((0..ROWS).map(|i| (i as f64).sin()))),
     ];
-    let path = written(folder.path(), "d.csv", &Frame { columns });
+    let path = written(folder.path(), "d.csv", &Frame { columns: columns.clone() });
+    let other = written(folder.path(), "e.csv", &Frame { columns });
     // Once in the whole and once in each file.
-    for paths in [vec![path.clone()], vec![path.clone(), path]] {
+    for paths in [vec![path.clone()], vec![path, other]] {
         let draws = check(&paths, &Reading::default());
         assert_eq!(draws.notes(), [Note::Columns(ColumnNote::LookLikeIds(vec!["nr".to_string()]))]);
     }

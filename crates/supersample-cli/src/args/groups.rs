@@ -104,7 +104,13 @@ pub(crate) struct MatchArgs {
     pub(crate) match_summary: Option<PathBuf>,
 
     /// Weight the rows of TARGET by this column of it
-    #[arg(long, value_name = "NAME", requires = "match_file", hide_short_help = true)]
+    #[arg(
+        long,
+        value_name = "NAME",
+        requires = "match_file",
+        conflicts_with = "match_summary",
+        hide_short_help = true
+    )]
     pub(crate) match_weight_column: Option<String>,
 
     /// Weight of the functions, relative to the joint distribution [default: 1]

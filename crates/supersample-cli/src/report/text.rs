@@ -328,7 +328,11 @@ impl Report<'_> {
             Some(format!("{} {} ({}{level})", measure.key(), shown(error.abs()), parameters.join(" with ")))
         };
         let is_rounding = |worst: &Worst<'_>| worst.error.abs() <= ROUNDING;
+        let has_errors = worst.iter().any(|(_, worst)| worst.is_some());
         let mut text = match worst.iter().filter_map(|(_, worst)| worst.as_ref()).all(is_rounding) {
+            _ if !has_errors && self.about.target.is_some() => {
+                "no parameter varies in all rows, so there are no errors in sds".to_string()
+            }
             true if self.about.sample.is_some() => {
                 "mean and sd of every parameter are those of all rows, quantiles those of the candidates"
                     .to_string()

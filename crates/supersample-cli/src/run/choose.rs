@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Mutex;
 
-use anyhow::{Result, bail};
+use anyhow::{Error, Result, bail};
 use supersample::task::{
     Calibrate, Choose, Chosen, Continued, ErrorsKnown, Method, Problem, Rows, Target, stream,
 };
@@ -170,9 +170,23 @@ fn earlier(plan: &ChoosePlan, input: &Input<'_>, problem: &Problem) -> Result<(u
         return Ok((0, None));
     }
     let fingerprint = input.fingerprint(problem);
-    let resumed = plan.resume.as_deref().map(|path| Checkpoint::read(path, fingerprint)).transpose()?;
+    let is_regularised = plan.draws.scores.as_ref().is_some_and(|scores| scores.regularised.is_some());
+    // The weight of the log-density is 1/T by default, so that another number of rows is another run.
+    let explained = |error: Error| match is_regularised {
+        true => error.context(
+            "a run with --log-density is extended only with the same --regularise, which is 1/n by default",
+        ),
+        false => error,
+    };
+    let resumed = plan
+        .resume
+        .as_deref()
+        .map(|path| Checkpoint::read(path, fingerprint))
+        .transpose()
+        .map_err(explained)?;
     let in_the_way = plan.checkpoint.as_deref().filter(|path| plan.resume.as_deref() != Some(*path));
-    let left = in_the_way.map(|path| Checkpoint::left(path, fingerprint)).transpose()?.flatten();
+    let left =
+        in_the_way.map(|path| Checkpoint::left(path, fingerprint)).transpose().map_err(explained)?.flatten();
     let is_said = resumed.is_none() && left.is_some() && !plan.quiet;
     // Two checkpoints of one run begin alike: the longer has all of the other.
     let longest = resumed.into_iter().chain(left).max_by_key(|checkpoint| checkpoint.rows.len());

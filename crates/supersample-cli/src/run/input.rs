@@ -10,7 +10,7 @@ use supersample_io::{Draws, Format, Groups};
 use super::checkpoint::Fingerprint;
 use super::functions::FunctionTable;
 use super::other;
-use super::scores::{ScorePlaces, ScoreTable, without_momenta};
+use super::scores::{self, ScorePlaces, ScoreTable, without_momenta};
 use crate::plan::DrawsPlan;
 use crate::words::{self, Names, Style};
 
@@ -71,7 +71,9 @@ impl<'p> Input<'p> {
         if let Some(size) = limit.and_then(|_| Draws::expected_size(&plan.files, &reading)) {
             check(size.rows, size.columns, 0)?;
         }
-        let draws = checked(plan, Draws::read(&plan.files, &reading)?)?;
+        let draws =
+            Draws::read(&plan.files, &reading).map_err(|error| scores::without_density(plan, error))?;
+        let draws = checked(plan, draws)?;
         let mut draws = without_momenta(plan, draws)?;
         check(draws.len(), draws.dim(), draws.function_names().len())?;
         self.groups = draws.groups()?;
@@ -175,6 +177,8 @@ impl<'p> Input<'p> {
         }
         if let Some(summary) = problem.summary() {
             print.bytes(b"summary");
+            // What a published number counts depends on how many rows are to have it.
+            print.word(choose.stop.number.map_or(0, |number| number as u64));
             for known in summary.numbers() {
                 print.bytes(format!("{known:?}").as_bytes());
             }

@@ -3,10 +3,10 @@
 use anyhow::{Context, Result, ensure};
 use supersample::Points;
 use supersample::task::{RowWeights, Rows};
-use supersample_io::Draws;
+use supersample_io::{Draws, Format, Selection};
 
 use crate::plan::{DrawsPlan, OtherPlan};
-use crate::words::{self, Names};
+use crate::words::{self, Names, count, counted};
 
 /// Rows that are matched, with the columns and functions of the draws in their order, and what was assumed about their file.
 pub(super) fn read(
@@ -41,6 +41,17 @@ fn read_by_name(
         "{file}: the columns are {}, but those of the rows are {}; choose those of both with --columns",
         found.parameter_names().join(", "),
         names.join(", ")
+    );
+    // Columns that are only counted are matched by place; another number of them is another thing, or lies on its side.
+    let wide = found.names().len() - usize::from(other.weight_column.is_some());
+    let are_counted =
+        [draws.format(), found.format()] == [Format::Npy; 2] && plan.selection == Selection::default();
+    ensure!(
+        !are_counted || wide == names.len(),
+        "{file}: the rows have {}, those to choose from {}; is the array transposed? If not, name the columns with \
+         --columns",
+        counted(wide, "column"),
+        count(names.len())
     );
     let values = in_order(&found.take_values(), &found.parameter_names(), &names);
     let points = Points::from_vec(values, names.len())?;

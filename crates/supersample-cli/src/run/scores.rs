@@ -188,6 +188,26 @@ fn refused(error: FileError) -> Error {
     )
 }
 
+/// Why the draws cannot be read. A row without a log-density is no draw; to exclude its column would not help.
+pub(super) fn without_density(plan: &DrawsPlan, error: FileError) -> Error {
+    use FileError::{InFile, MissingCell, NonFiniteCell};
+    let column = plan.scores.as_ref().and_then(|scores| Some(&scores.regularised.as_ref()?.column));
+    match &error {
+        InFile { path, error: cause } => match &**cause {
+            MissingCell { place, text } | NonFiniteCell { place, text } if Some(&place.column) == column => {
+                let text = if text.is_empty() { "empty" } else { text };
+                anyhow!(
+                    "--log-density: {}: {place} is {}; draws of the density have a finite one, so remove the row",
+                    path.display(),
+                    printable(text)
+                )
+            }
+            _ => error.into(),
+        },
+        _ => error.into(),
+    }
+}
+
 /// Numbers of one column of the draws that is not a parameter.
 fn log_density(column: &str, draws: &Draws) -> Result<Vec<f64>> {
     let names = draws.function_names();

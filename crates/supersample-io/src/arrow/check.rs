@@ -23,6 +23,11 @@ pub(super) fn is_file(origin: &Origin) -> Result<bool> {
     Ok(origin.start(6)? == b"ARROW1")
 }
 
+/// The footer of a file.
+pub(super) fn footer(origin: &Origin) -> Result<Vec<u8>> {
+    Reader { file: origin.file()?, len: origin.len() }.footer()
+}
+
 /// What the heads of all batches say.
 #[derive(Default)]
 pub(super) struct Heads {

@@ -3,16 +3,19 @@
 mod check;
 
 use std::collections::HashMap;
-use std::io::{BufReader, Write};
+use std::io::{BufReader, Read, Seek, SeekFrom, Write};
+use std::sync::Arc;
 
-use arrow_ipc::reader::{FileReader, StreamReader};
+use arrow_array::RecordBatch;
+use arrow_ipc::reader::{FileDecoder, FileReader, StreamReader};
 use arrow_ipc::writer::FileWriter;
+use arrow_ipc::{Block, root_as_footer};
 use arrow_schema::{ArrowError, SchemaRef};
 
 use self::check::Heads;
 use crate::frame::Frame;
 use crate::guard::guarded;
-use crate::origin::Origin;
+use crate::origin::{Handle, Origin};
 use crate::reading::Missing;
 use crate::source::{Dress, ExpectedSize, FileRead, Sink, Source};
 use crate::table::{self, Batches};
@@ -31,10 +34,59 @@ struct ArrowSource {
     schema: SchemaRef,
 }
 
+/// The batches of a file. Each is read into memory of its own: the reader of arrow-ipc asks for aligned memory, for which
+/// glibc seldom uses what earlier batches have given back, so that a run would hold many times its largest batch.
+struct Blocks {
+    file: Handle,
+    decoder: FileDecoder,
+    blocks: std::vec::IntoIter<Block>,
+}
+
+impl Blocks {
+    fn read(&mut self, block: &Block) -> Result<Option<RecordBatch>> {
+        let sizes = [block.offset(), i64::from(block.metaDataLength()), block.bodyLength()];
+        let [Ok(at), Ok(head), Ok(body)] = sizes.map(usize::try_from) else {
+            return Err(malformed("a block of rows is cut short"));
+        };
+        // The lengths have been checked against that of the file.
+        let mut bytes = vec![0; head + body];
+        self.file.seek(SeekFrom::Start(at as u64)).map_err(Error::Unreadable)?;
+        self.file.read_exact(&mut bytes).map_err(Error::Unreadable)?;
+        self.decoder.read_record_batch(block, &bytes.into()).map_err(malformed)
+    }
+}
+
+impl Iterator for Blocks {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Result<RecordBatch>> {
+        let block = self.blocks.next()?;
+        self.read(&block).transpose()
+    }
+}
+
 /// Types of the columns, and an iterator over the batches of a file or stream, with these columns or all.
 fn batches(origin: &Origin, columns: Option<&[usize]>) -> Result<(SchemaRef, Batches)> {
     let (file, columns) = (BufReader::new(origin.file()?), columns.map(<[usize]>::to_vec));
     if check::is_file(origin)? {
+        let footer = check::footer(origin)?;
+        let footer = root_as_footer(&footer).map_err(malformed)?;
+        if footer.dictionaries().is_none_or(|all| all.is_empty()) {
+            let schema = FileReader::try_new(file, None).map_err(malformed)?.schema();
+            let decoder = FileDecoder::new(schema.clone(), footer.version());
+            let (schema, decoder) = match columns {
+                Some(columns) => {
+                    let some = Arc::new(schema.project(&columns).map_err(malformed)?);
+                    (some, decoder.with_projection(columns))
+                }
+                None => (schema, decoder),
+            };
+            let blocks: Vec<Block> = footer.recordBatches().into_iter().flatten().copied().collect();
+            return Ok((
+                schema,
+                Box::new(Blocks { file: origin.file()?, decoder, blocks: blocks.into_iter() }),
+            ));
+        }
         let reader = FileReader::try_new(file, columns).map_err(malformed)?;
         return Ok((reader.schema(), Box::new(reader.map(|batch| batch.map_err(malformed)))));
     }

@@ -1,6 +1,7 @@
 //! Second pass: chosen rows with all their columns, read from their files.
 
 use std::io::Write;
+use std::path::Path;
 
 use supersample::words::{OWN_WEIGHTS, id_name};
 
@@ -15,6 +16,14 @@ use crate::text::{TextSource, quoted};
 use crate::tree::TreeSource;
 use crate::write::packed;
 use crate::{Error, Note, Result, npy};
+
+/// The error of reading this file; what cannot be written is not its fault.
+fn of_input(error: Error, path: &Path) -> Error {
+    match error {
+        Error::Unwritable(_) => error,
+        error => error.in_file(path),
+    }
+}
 
 impl Draws {
     /// Returns these rows (counted from 0 over all files) with all their columns, in the given order.
@@ -104,7 +113,7 @@ impl Draws {
             let own: Vec<usize> = rows.iter().map(|&row| file.own_row(row)).collect();
             return tree
                 .write_rows(&own, weights, output.format, out)
-                .map_err(|error| error.in_file(&file.path));
+                .map_err(|error| of_input(error, &file.path));
         }
         match (output.format, &self.files[..]) {
             (Format::Npy, _) => match self.same_arrays() {
@@ -114,7 +123,7 @@ impl Draws {
             (Format::Npz, [file]) if file.source_as::<NpzSource>().is_some() => {
                 let own: Vec<usize> = rows.iter().map(|&row| file.own_row(row)).collect();
                 let npz = file.source_as::<NpzSource>().expect("asked before");
-                npz.write_rows(&own, &added, out).map_err(|error| error.in_file(&file.path))
+                npz.write_rows(&own, &added, out).map_err(|error| of_input(error, &file.path))
             }
             (format, files) => {
                 let mut frame = self.frame(rows)?;

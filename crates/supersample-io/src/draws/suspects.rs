@@ -43,9 +43,9 @@ mod tests {
 
     fn notes(text: &str, selection: Selection) -> Vec<Note> {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("d.csv");
-        std::fs::write(&path, text).unwrap();
-        let draws = Draws::read(&[&path, &path], &Reading { selection, ..Reading::default() }).unwrap();
+        let paths = ["d.csv", "e.csv"].map(|name| folder.path().join(name));
+        paths.iter().for_each(|path| std::fs::write(path, text).unwrap());
+        let draws = Draws::read(&paths, &Reading { selection, ..Reading::default() }).unwrap();
         draws.notes().to_vec()
     }
 

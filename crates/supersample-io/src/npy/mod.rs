@@ -5,7 +5,7 @@ mod layout;
 mod literal;
 mod stretch;
 
-use std::io::{BufReader, Read, Seek, SeekFrom, Write};
+use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
 
 pub(crate) use self::header::{Header, Kind, malformed};
 pub(crate) use self::layout::Layout;
@@ -19,6 +19,9 @@ use crate::reading::{Choice, Missing, cell};
 use crate::source::{Dress, ExpectedSize, FileRead, Sink, Source};
 use crate::words::shown;
 use crate::{Error, Note, Place, Reading, Result, Use};
+
+/// Columns of chosen rows that are read at a time, which bounds what is held twice.
+const COLUMNS_AT_ONCE: usize = 64;
 
 /// An .npy file after its first pass.
 #[derive(Debug)]
@@ -147,19 +150,26 @@ pub(crate) fn expected(origin: &Origin, reading: &Reading<'_>) -> Result<Option<
 }
 
 impl NpySource {
-    /// The bytes of these cells, row by row.
+    /// The bytes of these cells, row by row. Cells side by side are read at once: a call of the system for each would
+    /// take longer than to choose the rows of a wide array.
     pub(crate) fn cells(&self, rows: &[usize], columns: &[usize]) -> Result<Vec<u8>> {
         let mut file = self.origin.file()?;
         let mut bytes = Vec::new();
         for &row in rows {
-            for &column in columns {
-                let at = self.header.start + self.layout.place(row, column);
-                file.seek(SeekFrom::Start(at as u64)).map_err(Error::Unreadable)?;
-                let size = self.layout.slots[column].entry.size as u64;
-                let got = (&mut file).take(size).read_to_end(&mut bytes).map_err(Error::Unreadable)?;
-                if got as u64 != size {
-                    return Err(Error::Changed);
+            let place =
+                |&column: &usize| (self.layout.place(row, column), self.layout.slots[column].entry.size);
+            let mut cells = columns.iter().map(place).peekable();
+            while let Some((at, mut size)) = cells.next() {
+                while let Some((_, more)) = cells.next_if(|&(next, _)| next == at + size) {
+                    size += more;
                 }
+                file.seek(SeekFrom::Start((self.header.start + at) as u64)).map_err(Error::Unreadable)?;
+                let from = bytes.len();
+                bytes.resize(from + size, 0);
+                file.read_exact(&mut bytes[from..]).map_err(|error| match error.kind() {
+                    ErrorKind::UnexpectedEof => Error::Changed,
+                    _ => Error::Unreadable(error),
+                })?;
             }
         }
         Ok(bytes)
@@ -174,10 +184,15 @@ impl NpySource {
 impl Source for NpySource {
     fn frame(&self, names: &[String], wanted: &[usize], rows: &[usize]) -> Result<Frame> {
         let mut columns = Vec::with_capacity(wanted.len());
-        for &position in wanted {
-            let (bytes, entry) = (self.cells(rows, &[position])?, self.layout.slots[position].entry);
-            let column = entry.column(bytes.chunks_exact(entry.size));
-            columns.extend(column.map(|column| (names[position].clone(), column)));
+        for some in wanted.chunks(COLUMNS_AT_ONCE) {
+            let bytes = self.cells(rows, some)?;
+            let entries = || some.iter().map(|&position| self.layout.slots[position].entry);
+            let (width, mut from) = (entries().map(|entry| entry.size).sum(), 0);
+            for (&position, entry) in some.iter().zip(entries()) {
+                let column = entry.column(bytes.chunks_exact(width).map(|row| &row[from..from + entry.size]));
+                columns.extend(column.map(|column| (names[position].clone(), column)));
+                from += entry.size;
+            }
         }
         Ok(Frame { columns })
     }

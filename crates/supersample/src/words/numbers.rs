@@ -11,7 +11,11 @@
 /// assert_eq!(listed(&["mu", "tau"]), "mu, tau");
 /// ```
 pub fn significant(value: f64) -> String {
-    if value == 0.0 || !value.is_finite() {
+    if value == 0.0 {
+        // Also of the negative zero.
+        return "0".to_string();
+    }
+    if !value.is_finite() {
         return value.to_string();
     }
     // Rounded first, so that 999.7 is seen as 1,000.

@@ -180,6 +180,11 @@ pub(super) fn pair(full: &Rows<'_>, subset: &Rows<'_>, i: usize, j: usize, names
     figure.axes(4, 4);
     figure.told_as(names.0, names.1);
     let (dx, dy) = ((x1 - x0) / CLOUD_CELLS as f64, (y1 - y0) / CLOUD_CELLS as f64);
+    let name = format!("{} against {}", names.1, names.0);
+    if !(dx.is_finite() && dy.is_finite()) {
+        // Values so far apart that their difference is no number have no place in a figure.
+        return figure.finish(&name);
+    }
     let mut cells = vec![0.0; CLOUD_CELLS * CLOUD_CELLS];
     for (row, values) in full.values.chunks_exact(full.dim).enumerate() {
         let (a, b) = (((values[i] - x0) / dx).floor(), ((values[j] - y0) / dy).floor());
@@ -204,7 +209,7 @@ pub(super) fn pair(full: &Rows<'_>, subset: &Rows<'_>, i: usize, j: usize, names
             figure.numbered_dot("dot chosen", at + 1, row[i], row[j], radius);
         }
     }
-    figure.finish(&format!("{} against {}", names.1, names.0))
+    figure.finish(&name)
 }
 
 #[cfg(test)]
@@ -212,6 +217,19 @@ mod tests {
     use std::borrow::Cow;
 
     use super::*;
+
+    #[test]
+    fn values_whose_difference_is_no_number_give_empty_figures() {
+        let values: Vec<f64> =
+            (0..40).map(|i| if i % 2 == 0 { 9e307 } else { -9.5e307 } + i as f64).collect();
+        let rows = || Rows { values: Cow::Owned(values.clone()), dim: 2, shares: None };
+        for figure in [pair(&rows(), &rows(), 0, 1, ("a", "b")), marginal(&rows(), &rows(), 1, "b")] {
+            assert!(
+                figure.starts_with("<svg") && !figure.contains("NaN") && !figure.contains("inf"),
+                "{figure}"
+            );
+        }
+    }
 
     #[test]
     fn axes_are_cut_by_weight_and_not_by_rows() {
