@@ -89,13 +89,13 @@ pub(crate) fn choose(plan: &ChoosePlan) -> Result<Outcome> {
         if let Err(failure) = kept {
             files.failed(failure);
         }
+        if is_not_calibrated(plan, &chosen) && outcome.outcome == Outcome::Done {
+            outcome.outcome = Outcome::NotReached;
+        }
         // To give back the memory of many rows takes a while, which is part of the time.
         drop(report);
         drop((target, chosen, problem, input));
         clock.did("wrote");
-        if is_not_calibrated(plan, &chosen) && outcome.outcome == Outcome::Done {
-            outcome.outcome = Outcome::NotReached;
-        }
         outcome.text += &clock.line(plan.timing);
         Ok(outcome)
     })
