@@ -8,10 +8,12 @@
 //! 3. All rows are summed at the chosen ones, and their errors are restated ([`measure`]).
 
 mod gather;
+mod one_pass;
 mod pass;
 
 pub(super) use self::gather::GatheredFunctions;
 pub use self::gather::{Gathered, Gatherer, Shard};
+pub use self::one_pass::Stream;
 pub use self::pass::PassSums;
 use super::landmarks::of_problem;
 use super::mean::Mean;
