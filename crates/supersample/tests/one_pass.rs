@@ -58,7 +58,8 @@ fn exact(of: &Target, rows: &[f64], weights: RowWeights<'_>, n: usize) -> Target
     let problem = of.problem();
     let points = Points::from_rows(rows, DIM).unwrap();
     let rows = Rows::weighted(problem.scaled(&points).unwrap(), weights).unwrap();
-    let choose = choose(n).scale(Scale::None).kernel(problem.kernel().clone());
+    let mut choose = choose(n).scale(Scale::None).kernel(problem.kernel().clone());
+    choose.compute.landmarks = None;
     ready(rows, choose.precision(problem.precision()).embedding(EmbeddingChoice::Exact))
 }
 
@@ -245,15 +246,20 @@ fn streams_that_are_alike_are_merged_exactly() {
         })
         .collect();
     let (left, right) = parts.split_at(2);
+    let before = begun.sums().unwrap().clone();
     // Fewer rows than that at which landmarks are chosen again.
     for part in left {
         begun.merge(part, &unwatched).unwrap();
     }
-    let plain = streamed(choose(20), &all[..3000 * DIM], 3000);
-    let (sums, wanted) = (begun.sums().unwrap(), plain.sums().unwrap());
-    assert_eq!((sums.rows(), sums.points()), (3000, wanted.points()));
-    for (sum, wanted) in sums.means().unwrap().iter().zip(wanted.means().unwrap()) {
-        assert!((sum - wanted).abs() < 1e-7);
+    let target = chosen(&begun).0;
+    let rows = Points::from_rows(&all[2000 * DIM..3000 * DIM], DIM).unwrap();
+    let mut wanted = before.at(before.points().clone()).unwrap();
+    wanted.update(&target.problem().scaled(&rows).unwrap(), None, &unwatched).unwrap();
+    let sums = begun.sums().unwrap();
+    assert_eq!((sums.rows(), sums.points()), (3000, before.points()));
+    let means = sums.means().unwrap().into_iter().zip(before.means().unwrap()).zip(wanted.means().unwrap());
+    for ((sum, early), late) in means {
+        assert!((3.0 * sum - 2.0 * early - late).abs() < 1e-7);
     }
     for part in right {
         begun.merge(part, &unwatched).unwrap();

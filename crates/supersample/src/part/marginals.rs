@@ -134,6 +134,34 @@ impl Marginals {
         }))
     }
 
+    /// These marginals where F is known at some values of each column, ascending; between them it keeps its shape.
+    pub(crate) fn known_at(&self, known: &[Vec<(f64, f64)>]) -> Marginals {
+        let Contents { dim, columns, .. } = &*self.0;
+        let columns: Vec<Column> =
+            columns.iter().map(|column| column.known_at(&known[column.index])).collect();
+        let single_draw = columns.iter().map(Column::single_draw).sum::<f64>() / columns.len() as f64;
+        Marginals(Arc::new(Contents { dim: *dim, columns, single_draw }))
+    }
+
+    /// Values that cut a column into this number of equal parts; `None` for a constant one.
+    pub(crate) fn quantiles(&self, index: usize, parts: usize) -> Option<Vec<f64>> {
+        let Column { values, reached, .. } = self.column(index)?;
+        let at = |part: usize| reached.partition_point(|to| *to * (parts as f64) < part as f64);
+        let mut found: Vec<f64> = (1..parts).map(|part| values[at(part).min(values.len() - 1)]).collect();
+        found.dedup();
+        Some(found)
+    }
+
+    /// F of a column at these values; `None` for a constant one.
+    pub(crate) fn reached(&self, index: usize, at: &[f64]) -> Option<Vec<f64>> {
+        let column = self.column(index)?;
+        Some(at.iter().map(|value| column.reached_at(*value)).collect())
+    }
+
+    fn column(&self, index: usize) -> Option<&Column> {
+        self.0.columns.iter().find(|column| column.index == index)
+    }
+
     /// u of each row, column by column, and the mean of −|u − V|/2 there.
     pub(crate) fn view_and_means(&self, points: &Points) -> Result<(Points, Vec<f64>)> {
         points.expect_dim("the pool", "the data", self.0.dim)?;
@@ -250,6 +278,25 @@ impl Column {
         values.shrink_to_fit();
         reached.shrink_to_fit();
         Some(Column { index, values, reached })
+    }
+
+    fn reached_at(&self, value: f64) -> f64 {
+        let place = self.values.partition_point(|known| *known <= value);
+        place.checked_sub(1).map_or(0.0, |place| self.reached[place])
+    }
+
+    /// With F as known at these values, and linear in the present F between them.
+    fn known_at(&self, known: &[(f64, f64)]) -> Column {
+        let nodes = known.iter().map(|(value, to)| (self.reached_at(*value), *to));
+        let nodes: Vec<(f64, f64)> = std::iter::once((0.0, 0.0)).chain(nodes).chain([(1.0, 1.0)]).collect();
+        let moved = |from: &f64| {
+            let after = nodes.partition_point(|node| node.0 < *from).clamp(1, nodes.len() - 1);
+            let ((x0, y0), (x1, y1)) = (nodes[after - 1], nodes[after]);
+            if x1 > x0 { y0 + (y1 - y0) * (from - x0) / (x1 - x0) } else { y1 }
+        };
+        let mut reached: Vec<f64> = self.reached.iter().map(moved).collect();
+        *reached.last_mut().expect("a column has values") = 1.0;
+        Column { index: self.index, values: self.values.clone(), reached }
     }
 
     /// The middles u of the steps, ascending, each with its height.

@@ -1,5 +1,7 @@
 //! Terms of the objective in addition to the joint distribution: marginals, moments, and functions of interest.
 
+use std::sync::Arc;
+
 use super::stream::GatheredFunctions;
 use super::summary::Fitted;
 use super::{Choose, Objective};
@@ -10,6 +12,8 @@ use crate::{ColumnMoments, Functions, Marginals, Part, Points, Result};
 pub(super) struct Matched {
     /// The weight of the marginals, 0 where they are not matched.
     pub(super) marginals: f64,
+    /// The distribution function of each column at some values, where the rows are a sample of those that are matched.
+    pub(super) known: Option<Arc<Vec<Vec<(f64, f64)>>>>,
     /// The means and variances of the columns, with their weight.
     pub(super) moments: Option<(ColumnMoments, f64)>,
     pub(super) functions: Option<FunctionsOfRows>,
@@ -66,6 +70,7 @@ impl Matched {
         if self.marginals > 0.0
             && let Some(marginals) = Marginals::new(rows, shares)?
         {
+            let marginals = self.known.as_ref().map_or(marginals.clone(), |known| marginals.known_at(known));
             parts.push(Part::marginals(&marginals, &selected(pool)?, self.marginals)?);
         }
         if let Some((moments, weight)) = &self.moments {

@@ -260,7 +260,7 @@ impl Problem {
             scaling,
             median,
             samples: Arc::new(samples),
-            matched: Matched { marginals, moments, functions, fitted },
+            matched: Matched { marginals, known: None, moments, functions, fitted },
             kind,
             closed,
             advice,
@@ -270,14 +270,16 @@ impl Problem {
         })
     }
 
-    /// This problem with the advice on a stream, and the median distance that its bandwidth was.
-    pub(super) fn told(
+    /// This problem of a stream: with its advice, the median distance that its bandwidth was, and what is known of its columns.
+    pub(super) fn of_stream(
         mut self,
         advice: impl IntoIterator<Item = Advice>,
         median: Option<MedianDistance>,
+        known: Vec<Vec<(f64, f64)>>,
     ) -> Problem {
         self.advice.retain(|advice| !matches!(advice, Advice::ScaledBySample { .. }));
         self.advice.extend(advice);
+        self.matched.known = Some(Arc::new(known));
         Problem { median, ..self }
     }
 

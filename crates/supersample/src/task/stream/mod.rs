@@ -7,6 +7,7 @@
 //!    then chosen from the pool as usual.
 //! 3. All rows are summed at the chosen ones, and their errors are restated ([`measure`]).
 
+mod counts;
 mod gather;
 mod one_pass;
 mod pass;

@@ -4,10 +4,11 @@
 //!    memory.
 //! 2. *It settles* by these rows: the scaling and the kernel, which stay, and landmarks. From then on a row is summed at the landmarks,
 //!    and may replace one of the uniform sample, which are the candidates.
-//! 3. *Landmarks are chosen again* from the sample whenever the number of rows has doubled, because later rows may lie elsewhere.
+//! 3. *Landmarks are chosen again* from the sample whenever there are a quarter more rows, because later rows may lie elsewhere.
 //!    The sums are [carried over](LandmarkSums::carried).
 //! 4. *To choose*, they are chosen again too, and what is chosen is measured by μ̂ in place of a third pass.
 
+use super::counts::ColumnCounts;
 use super::gather::{Gathered, Gatherer, WeightScale};
 use super::pass::Batching;
 use crate::bandwidth::MedianDistance;
@@ -23,8 +24,9 @@ use crate::{Error, Points, Result, Watch};
 /// First bytes, with the version of the format.
 const MAGIC: &[u8; 16] = b"supersample st1\n";
 
-/// Landmarks are chosen again when there are this many times as many rows.
-const GROWTH: usize = 2;
+/// Landmarks are chosen again when this part of the rows has come since. The more often, the nearer they are to rows that come in an
+/// order.
+const PART: usize = 4;
 
 /// The rows have moved if a length is more than this many times what it was, or less than one over it.
 const MOVED: f64 = 2.0;
@@ -62,6 +64,7 @@ struct Settled {
     median: Option<MedianDistance>,
     /// At the landmarks, over all rows.
     sums: LandmarkSums,
+    counts: ColumnCounts,
     /// The expected square of the error of the sums that comes from carrying them over, times the squared weight of all rows.
     error: f64,
     /// Number of rows at which landmarks are chosen again.
@@ -177,8 +180,13 @@ impl Stream {
         let seed = seed_of_shard(self.choose.compute.seed, part);
         let settled = self.settled.clone().map(|settled| Settled {
             sums: settled.sums.emptied(),
+            counts: {
+                let mut counts = settled.counts.clone();
+                counts.reweigh(0.0);
+                counts
+            },
             error: 0.0,
-            next: GROWTH * pool_rows,
+            next: next_after(pool_rows),
             ..settled
         });
         Ok(Stream {
@@ -217,6 +225,7 @@ impl Stream {
                 if !rows.is_empty() {
                     let (points, weights) = added.batching.batch(&rows, unit.as_given(&given))?;
                     added.sums.update(&points, weights.as_deref(), watch)?;
+                    added.counts.see(&rows, weights.as_deref());
                 }
                 added
             }
@@ -225,6 +234,12 @@ impl Stream {
                 settled.error += added.error;
                 let gathered = others.clone().finish()?;
                 let (is_alike, is_same) = settled.compared(&added);
+                let shares = gathered.pool_shares()?;
+                let counts = match settled.counts.is_like(&added.counts) {
+                    true => added.counts.clone(),
+                    false => added.counts.at(settled.counts.clone(), gathered.pool(), shares.as_deref())?,
+                };
+                settled.counts.add(&counts);
                 if is_alike && is_same {
                     settled.sums.merge(&added.sums)?;
                 } else if is_alike {
@@ -276,6 +291,7 @@ impl Stream {
             }
             let (points, weights) = settled.batching.batch(rows, weights)?;
             settled.sums.update(&points, weights.as_deref(), watch)?;
+            settled.counts.see(rows, weights.as_deref());
         }
         gatherer.update(rows, weights)
     }
@@ -303,13 +319,17 @@ impl Settled {
         let mut sums = LandmarkSums::new(problem.kernel().clone(), landmarks, None, problem.precision())?
             .on(problem.device());
         sums.update(problem.points(), gathered.pool_weights(), watch)?;
+        let shares = gathered.pool_shares()?;
+        let mut counts = ColumnCounts::of_sample(gathered.pool(), shares.as_deref())?;
+        counts.see(gathered.pool().as_slice(), gathered.pool_weights());
         Ok(Settled {
             batching,
+            counts,
             sds: sds(gathered.moments()),
             median: problem.median(),
             sums,
             error: 0.0,
-            next: GROWTH * gathered.rows(),
+            next: next_after(gathered.rows()),
         })
     }
 
@@ -331,10 +351,12 @@ impl Settled {
         let sums = LandmarkSums::new(old.kernel().clone(), landmarks, None, choose.distance.precision)?
             .on(&choose.compute.device);
         let (means, error) = self.means(gathered, &sums.sums().rounded()?, watch)?;
+        let counts = ColumnCounts::of_sample(gathered.pool(), shares)?;
         Ok(Settled {
+            counts: self.counts.at(counts, gathered.pool(), shares)?,
             sums: sums.with_means(&means, &self.sums),
             error: self.error + error,
-            next: GROWTH * gathered.rows(),
+            next: next_after(gathered.rows()),
             ..self.clone()
         })
     }
@@ -358,7 +380,7 @@ impl Settled {
         };
         let moved =
             (!columns.is_empty() || median.is_some()).then_some(Advice::RowsMoved { columns, median });
-        Ok(problem.told(moved, self.median))
+        Ok(problem.of_stream(moved, self.median, self.counts.known()))
     }
 
     /// The columns whose standard deviations have changed much.
@@ -397,6 +419,7 @@ impl Settled {
         let factor = self.batching.weights.map_or(1.0, |old| old.factor_to(unit));
         if factor != 1.0 {
             self.sums.reweigh(factor);
+            self.counts.reweigh(factor);
             self.error *= factor * factor;
         }
         self.batching.weights = Some(unit);
@@ -422,6 +445,11 @@ impl Choose {
     }
 }
 
+/// The number of rows at which landmarks are chosen again.
+fn next_after(rows: usize) -> usize {
+    rows + (rows / PART).max(1)
+}
+
 fn sds(moments: &[Option<Moments>]) -> Vec<f64> {
     moments.iter().map(|column| column.map_or(0.0, |moments| moments.sd)).collect()
 }
@@ -445,7 +473,7 @@ impl Stream {
         let mut writer = Writer::new(MAGIC);
         writer.bytes(&self.gatherer.as_ref().map_or(Vec::new(), Gatherer::to_bytes));
         writer.word(u64::from(self.settled.is_some()));
-        if let Some(Settled { batching, sds, median, sums, error, next }) = &self.settled {
+        if let Some(Settled { batching, sds, median, sums, counts, error, next }) = &self.settled {
             writer.word(batching.dim as u64);
             writer.word(u64::from(batching.scaling.is_some()));
             batching.scaling.iter().for_each(|scaling| scaling.write(&mut writer));
@@ -456,6 +484,7 @@ impl Stream {
             writer.word(median.map_or(0, |median| median.pairs as u64));
             writer.number(median.map_or(0.0, |median| median.length));
             writer.word(*next as u64);
+            counts.write(&mut writer);
             writer.bytes(&sums.to_bytes());
         }
         writer.finish()
@@ -479,17 +508,19 @@ impl Stream {
             let sds = reader.numbers(dim)?;
             let (pairs, length) = (reader.word()? as usize, reader.number()?);
             let median = (pairs > 0).then_some(MedianDistance { length, pairs });
-            let (next, sums) = (reader.word()? as usize, reader.bytes()?.to_vec());
-            Some((gatherer, Some((Batching { dim, scaling, weights }, sds, median, error, next, sums))))
+            let (next, counts) = (reader.word()? as usize, ColumnCounts::read(reader, dim)?);
+            let sums = reader.bytes()?.to_vec();
+            let batching = Batching { dim, scaling, weights };
+            Some((gatherer, Some((batching, sds, median, error, next, counts, sums))))
         };
         let found = read(&mut reader).filter(|_| reader.is_at_end());
         let (gatherer, settled) = found.ok_or(refused("their length is not the one they name"))?;
         let gatherer = if gatherer.is_empty() { None } else { Some(Gatherer::from_bytes(&gatherer)?) };
         let settled = match settled {
             None => None,
-            Some((batching, sds, median, error, next, sums)) => {
+            Some((batching, sds, median, error, next, counts, sums)) => {
                 let sums = LandmarkSums::from_bytes(&sums)?.on(&empty.choose.compute.device);
-                Some(Settled { batching, sds, median, sums, error, next })
+                Some(Settled { batching, sds, median, sums, counts, error, next })
             }
         };
         Ok(Stream { gatherer, settled, ..empty })
