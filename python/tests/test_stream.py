@@ -5,7 +5,6 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-
 import supersample as ss
 
 X = np.random.default_rng(0).normal(size=(6000, 3))
@@ -72,7 +71,7 @@ def test_columns_are_matched_by_name():
 
 def test_what_cannot_be_is_refused():
     stream = ss.Stream(5)
-    with pytest.raises(ValueError, match="no rows|at least one"):
+    with pytest.raises(ValueError, match=r"row|point"):
         stream.thin()
     stream.update(X[:10])
     bad = X[:10].copy()
@@ -90,7 +89,7 @@ def test_what_cannot_be_is_refused():
     with pytest.raises(TypeError, match="another Stream"):
         stream.merge(stream)
     assert stream.rows == 10
-    with pytest.raises(ValueError, match="version|begin|cut"):
+    with pytest.raises(ValueError, match="begin as such"):
         ss.Stream.__new__(ss.Stream).__setstate__({**stream.__dict__, "_native": b"x"})
 
 

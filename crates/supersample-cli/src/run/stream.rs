@@ -1,15 +1,14 @@
 //! Verb `stream`: rows of files or of a pipe, each read once, and the subset of those so far.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
 
 use anyhow::{Context, Error, Result, bail, ensure};
-use supersample::Points;
 use supersample::task::stream::Stream;
 use supersample::task::{Chosen, Ended, Measure, Target};
-use supersample::unwatched;
+use supersample::{Points, Watch, unwatched};
 use supersample_io::{Batch, BatchSize, Column, Draws, Format, Frame, OutputFormat};
 use tempfile::NamedTempFile;
 
@@ -51,14 +50,17 @@ pub(crate) fn stream(plan: &StreamPlan) -> Result<Outcome> {
         let read = state.read(&progress);
         drop(progress);
         let is_interrupted = interrupt::requested();
-        // The next Ctrl-C ends the program.
-        interrupt::can_end_early(false);
+        // After one that has ended the input, the next Ctrl-C ends the program.
+        interrupt::can_end_early(!is_interrupted);
         if !is_interrupted {
             read?;
         }
         ensure!(!is_interrupted || state.stream.rows() > 0, supersample::Error::Interrupted);
         ensure!(state.stream.rows() > 0, "the input has no rows");
-        let (target, chosen) = state.chosen()?;
+        let (target, chosen) = state.chosen(&|_| {
+            if is_interrupted { ControlFlow::Continue(()) } else { interrupt::asked_to_end() }
+        })?;
+        let is_interrupted = is_interrupted || chosen.ended == Ended::Interrupted;
         // What this run has written before may be replaced.
         files.is_partial = is_interrupted && !state.has_written;
         state.write(files, &target, &chosen);
@@ -177,7 +179,7 @@ impl State<'_> {
 
     /// Writes the outputs for the rows so far.
     fn write_now(&mut self) -> Result<()> {
-        let (target, chosen) = self.chosen()?;
+        let (target, chosen) = self.chosen(&unwatched)?;
         let mut files = Files::create(&self.plan.outputs)?;
         self.write(&mut files, &target, &chosen);
         ensure!(files.failures.is_empty(), "{}", files.complaint());
@@ -189,9 +191,9 @@ impl State<'_> {
         Ok(())
     }
 
-    fn chosen(&self) -> Result<(Target, Chosen)> {
+    fn chosen(&self, watch: Watch<'_>) -> Result<(Target, Chosen)> {
         let _progress = Progress::phase(self.plan.quiet, "choosing");
-        self.stream.choose(&unwatched).map_err(|error| self.refused(error))
+        self.stream.choose(watch).map_err(|error| self.refused(error))
     }
 
     fn write(&self, files: &mut Files, target: &Target, chosen: &Chosen) {
