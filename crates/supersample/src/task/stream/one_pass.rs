@@ -315,7 +315,7 @@ impl Settled {
         let scaling = (problem.scale() != Scale::None).then(|| problem.scaling().clone());
         let batching = Batching::new(gathered.pool().dim(), scaling, Some(gathered.weight_scale()));
         let landmarks =
-            of_problem(&problem, problem.shares(), choose.landmark_count(problem.open_rows()), watch)?;
+            of_problem(&problem, problem.shares(), choose.stream_landmarks(problem.open_rows()), watch)?;
         let mut sums = LandmarkSums::new(problem.kernel().clone(), landmarks, None, problem.precision())?
             .on(problem.device());
         sums.update(problem.points(), gathered.pool_weights(), watch)?;
@@ -343,7 +343,7 @@ impl Settled {
             old.kernel(),
             &sample,
             shares,
-            choose.landmark_count(open),
+            choose.stream_landmarks(open),
             choose.distance.precision,
             choose.compute.seed,
             watch,
