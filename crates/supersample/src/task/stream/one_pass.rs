@@ -28,6 +28,9 @@ const MAGIC: &[u8; 16] = b"supersample st1\n";
 /// order.
 const PART: usize = 4;
 
+/// The part of ‖μ̂ − μ‖ that is counted as an error of the MMD.
+const CROSS: f64 = 0.25;
+
 /// The rows have moved if a length is more than this many times what it was, or less than one over it.
 const MOVED: f64 = 2.0;
 
@@ -166,7 +169,11 @@ impl Stream {
         }
         let at = sums.sums().at(target.problem().points().select(&target.places(&chosen.rows)?)?)?;
         let carried = settled.sums.carried(&sample, shares.as_deref(), &at.rounded()?, watch)?;
-        let chosen = target.measured(chosen, &carried.means)?;
+        let mut chosen = target.measured(chosen, &carried.means)?;
+        // μ̂ − μ also meets the distance of the set itself, by at most the product of both, and by a part of it where landmarks see
+        // the rest of the set.
+        let apart = CROSS * settled.share_of_error(error).sqrt();
+        chosen.standard_error = chosen.standard_error.map(|known| known.hypot(apart));
         Ok((target, chosen))
     }
 
