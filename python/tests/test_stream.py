@@ -21,10 +21,10 @@ def streamed(x, n=30, batch=700, weights=None, **options):
 
 def test_before_it_settles_it_is_thin():
     stream = streamed(X[:1500])
-    wanted = ss.thin(X[:1500], 30)
+    wanted = ss.thin(X[:1500], 30, landmarks=200)
     found = stream.thin()
     np.testing.assert_array_equal(found.indices, wanted.indices)
-    assert (found.mmd, found.mmd_error, stream.kernel) == (wanted.mmd, None, None)
+    assert (found.mmd, found.mmd_error, stream.kernel) == (wanted.mmd, wanted.mmd_error, None)
     assert stream.bandwidth is None
 
 
@@ -59,7 +59,7 @@ def test_columns_are_matched_by_name():
     stream = ss.Stream(30, **POOL, columns=["a", "b"])
     for start in range(0, 6000, 1000):
         some = frame[start : start + 1000]
-        stream.update(some if start % 2000 else some[["c", "b", "a"]])
+        stream.update(some[["c", "b", "a"]] if start % 2000 else some)
     result = stream.thin()
     assert result.names == ("a", "b")
     np.testing.assert_array_equal(result.points, X[result.indices, :2])
@@ -78,7 +78,7 @@ def test_what_cannot_be_is_refused():
     bad[3, 1] = np.nan
     with pytest.raises(ValueError, match="row 13"):
         stream.update(bad)
-    with pytest.raises(ValueError, match="2 "):
+    with pytest.raises(ValueError, match="dimension 2"):
         stream.update(X[:4, :2])
     with pytest.raises(ValueError, match="weights"):
         stream.update(X[:4], sample_weight=np.ones(4))
@@ -95,4 +95,4 @@ def test_what_cannot_be_is_refused():
 
 def test_rows_that_move_are_told_of():
     with pytest.warns(ss.SupersampleWarning, match="have settled, are unlike those since"):
-        streamed(X[np.argsort(X[:, 0])]).thin()
+        streamed(X[np.argsort(X[:, 0])], pool_rows=500).thin()
