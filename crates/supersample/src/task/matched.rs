@@ -7,13 +7,16 @@ use super::summary::Fitted;
 use super::{Choose, Objective};
 use crate::{ColumnMoments, Functions, Marginals, Part, Points, Result};
 
+/// Values of a column, ascending, with the distribution function there.
+pub(super) type Known = Vec<(f64, f64)>;
+
 /// Terms of a problem's objective in addition to the joint distribution.
 #[derive(Clone)]
 pub(super) struct Matched {
     /// The weight of the marginals, 0 where they are not matched.
     pub(super) marginals: f64,
     /// The distribution function of each column at some values, where the rows are a sample of those that are matched.
-    pub(super) known: Option<Arc<Vec<Vec<(f64, f64)>>>>,
+    pub(super) known: Option<Arc<Vec<Known>>>,
     /// The means and variances of the columns, with their weight.
     pub(super) moments: Option<(ColumnMoments, f64)>,
     pub(super) functions: Option<FunctionsOfRows>,
