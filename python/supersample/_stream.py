@@ -144,7 +144,7 @@ class Stream:
 
         >>> import numpy as np, supersample as ss
         >>> ss.Stream(2, pool_rows=10, bandwidth=0.5).update(np.arange(30.0)[:, None]).kernel
-        Gaussian(0.5)
+        Gaussian(bandwidth=0.5)
         """
         known = self._native.kernel
         return None if known is None else known_kernel(*known)
