@@ -10,7 +10,7 @@ True
 
 `thin` and `herd` choose rows, `evaluate` and `mmd` measure the error of any subset, `diagnose` estimates how accurate
 the draws themselves are, `resample` turns weighted rows into rows of equal weight,
-`thin_each` chooses a subset of every group, `Herder` chooses one row at a time,
+`thin_each` chooses a subset of every group, `Stream` takes rows that are seen once, `Herder` chooses one row at a time,
 `sample` places points for a `GaussianMixture`, and `herded_gibbs` samples discrete variables.
 `supersample.arviz` thins posteriors with all their groups, `supersample.stein` chooses by the score of a density,
 `supersample.dask` works on a cluster, and `SuperSampler` is an estimator for scikit-learn.
@@ -35,6 +35,7 @@ from ._native import VERSION as __version__
 from ._native import instruction_set
 from ._resample import resample
 from ._result import PoolResult, Refinement, Result
+from ._stream import Stream
 from ._warnings import SupersampleWarning
 from .kernels import IMQ, Energy, Gaussian, Kernel, Laplace, Linear, Matern12, Matern32, Matern52
 
@@ -63,6 +64,7 @@ __all__ = [
     "PoolResult",
     "Refinement",
     "Result",
+    "Stream",
     "SuperSampler",
     "SupersampleWarning",
     "__version__",

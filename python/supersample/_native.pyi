@@ -25,6 +25,7 @@ __all__ = [
     "Picks",
     "Placed",
     "Refusal",
+    "Stream",
     "check_in_batches",
     "check_kernel",
     "choose",
@@ -157,6 +158,27 @@ class PassSums:
         log_weight: NDArray[np.float64] | None,
         threads: int | None = None,
     ) -> None: ...
+
+@final
+class Stream:
+    def __new__(cls, options: _Options) -> Stream: ...
+    @staticmethod
+    def from_bytes(bytes: bytes, options: _Options) -> Stream: ...
+    def to_bytes(self) -> bytes: ...
+    def like(self, part: int) -> Stream: ...
+    @property
+    def rows(self) -> int: ...
+    @property
+    def kernel(self) -> tuple[str, list[float]] | None: ...
+    def update(
+        self,
+        x: NDArray[np.float64],
+        sample_weight: NDArray[np.float64] | None,
+        log_weight: NDArray[np.float64] | None,
+        threads: int | None = None,
+    ) -> None: ...
+    def merge(self, other: Stream, threads: int | None = None) -> None: ...
+    def choose(self, options: _Options) -> Chosen: ...
 
 @final
 class LandmarkSums:

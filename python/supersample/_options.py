@@ -426,6 +426,25 @@ class Resample(
     """Of `resample`."""
 
 
+class Streamed(
+    KernelKeywords,
+    ScaleKeywords,
+    SearchKeywords,
+    BatchKeywords,
+    PrecisionKeywords,
+    SeedKeywords,
+    DeviceKeywords,
+    ThreadKeywords,
+    total=False,
+):
+    """Of `Stream`."""
+
+    columns: Annotated[str | Sequence[str] | None, Keyword()]
+    marginals: Annotated[float | None, Keyword(None, as_number)]
+    moments: Annotated[float | None, Keyword(None, as_number)]
+    landmarks: Annotated[int | None, Keyword(None, _at_least(1))]
+
+
 class ThinEach(ObjectiveKeywords, WeightKeywords, SearchKeywords, RunKeywords, total=False):
     """Of `thin_each`."""
 

@@ -32,6 +32,7 @@ TAKING = {
     "evaluate": (ss.evaluate, _options.JudgeFunctions),
     "sample": (ss.sample, _options.Place),
     "Herder": (ss.Herder, _options.HerderKeywords),
+    "Stream": (ss.Stream, _options.Streamed),
     "Landmarks": (ss.Landmarks, _options.Embed),
     "SuperSampler": (ss.SuperSampler, _options.Estimate),
 }

@@ -16,7 +16,7 @@ use clap::Parser;
 use clap::error::ErrorKind;
 
 use crate::args::{Args, Verb};
-use crate::plan::{ChoosePlan, EvalPlan, InfoPlan, SamplePlan};
+use crate::plan::{ChoosePlan, EvalPlan, InfoPlan, SamplePlan, StreamPlan};
 use crate::run::Outcome;
 use crate::terminal::interrupt::{self, EXIT_INTERRUPTED, NOTHING_WRITTEN};
 use crate::terminal::output::say;
@@ -59,6 +59,7 @@ fn run(args: Args) -> Result<Outcome> {
     match args.verb {
         Verb::Herd(args) => run::choose(&ChoosePlan::herd(args)?),
         Verb::Thin(args) => run::choose(&ChoosePlan::thin(args)?),
+        Verb::Stream(args) => run::stream(&StreamPlan::new(args)?),
         Verb::Sample(args) => run::sample(&SamplePlan::new(args)?),
         Verb::Eval(args) => run::eval(&EvalPlan::new(args)?),
         Verb::Info(args) => run::info(&InfoPlan::new(args)?),

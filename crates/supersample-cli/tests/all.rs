@@ -20,6 +20,7 @@ mod posteriordb;
 mod reading;
 mod scores;
 mod snapshots;
+mod stream;
 mod thin;
 mod trees;
 mod verbs;

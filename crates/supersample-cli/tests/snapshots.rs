@@ -42,7 +42,7 @@ fn settled(text: &str) -> String {
 #[test]
 fn help() {
     let desk = Desk::new();
-    for words in ["", "herd", "thin", "sample", "eval", "info"] {
+    for words in ["", "herd", "thin", "stream", "sample", "eval", "info"] {
         let name = if words.is_empty() { "supersample" } else { words };
         for (flag, length) in [("--help", ""), ("-h", "_short")] {
             let (text, _) = desk.ran(format!("{words} {flag}").trim());

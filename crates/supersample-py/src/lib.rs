@@ -19,6 +19,7 @@ mod mixture;
 mod options;
 mod source;
 mod stein;
+mod stream;
 mod threads;
 mod words;
 mod work;
@@ -56,6 +57,8 @@ mod _native {
     use crate::source::{Gatherer, PassSums};
     #[pymodule_export]
     use crate::stein::stein_place;
+    #[pymodule_export]
+    use crate::stream::Stream;
     #[pymodule_export]
     use crate::words::{
         column_notes, column_role, counted, counting_columns, ordinal, significant, with_error, with_spread,

@@ -77,7 +77,7 @@ impl Scale {
 /// assert_eq!(scaling.apply(&metres_and_grams), [-1.0, -1.0, 1.0, 1.0]);
 /// # Ok::<(), supersample::Error>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Scaling {
     centre: Vec<f64>,
     /// Divisor of each column; 1 for constant columns.

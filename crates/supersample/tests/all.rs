@@ -15,6 +15,7 @@ mod gibbs;
 mod gram;
 mod landmarks;
 mod matching;
+mod one_pass;
 mod optimum;
 mod oracle;
 mod parts;

@@ -18,7 +18,7 @@ pub(crate) use self::groups::{
 pub(crate) use self::input::{FunctionArgs, InputArgs, ReadingArgs, RegularArgs, ScoreArgs};
 pub(crate) use self::lists::NameList;
 pub(crate) use self::values::Count;
-use self::values::{number, whole_number};
+use self::values::{memory_size, number, whole_number};
 
 const MORE: &str = "--help shows all options, with explanations and examples.";
 
@@ -42,6 +42,15 @@ Examples:
     supersample thin chain_*.csv -n 48 --stratify chain --weights simplex -o best.csv
   The smallest subset that is as accurate as 1,000 independent draws of mu and tau:
     supersample thin draws.csv --equivalent-draws 1000 --columns mu,tau -o chosen.csv";
+
+const STREAM_EXAMPLE: &str = "\
+Examples:
+  200 rows that stand for all that a sampler has written, every 100,000 rows:
+    sampler | supersample stream - -n 200 --every 100000 -o now.csv
+  500 rows of files that are read once:
+    supersample stream part_*.parquet -n 500 -o chosen.parquet
+
+thin selects better rows of files, because it can read them more than once.";
 
 const HERD_EXAMPLE: &str = "\
 Example: 100 draws of four CmdStan chains, in an order in which any first part is a good subset
@@ -94,6 +103,7 @@ fn eval_usage() -> String {
 pub(crate) enum Verb {
     Thin(ThinArgs),
     Herd(HerdArgs),
+    Stream(StreamArgs),
     Sample(SampleArgs),
     Eval(EvalArgs),
     Info(InfoArgs),
@@ -155,6 +165,86 @@ pub(crate) struct HerdArgs {
     /// Random seed (landmarks, subsampling)
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Run options")]
     pub(crate) seed: u64,
+}
+
+/// Keep a subset of rows that are read once, in constant memory
+///
+/// Rows come from files or from a pipe. Of text without comments in a pipe, each row is used when it arrives; other pipes are first copied to a
+/// temporary file. The scales of the columns and the bandwidth settle by the first rows, 200,000 by default (--pool-rows), and the
+/// summary says so if later rows are unlike them. Ctrl-C ends the input: the subset of the rows so far is written.
+#[derive(clap::Args)]
+#[command(after_help = MORE, after_long_help = STREAM_EXAMPLE)]
+pub(crate) struct StreamArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+
+    /// Number of rows
+    #[arg(short, long, alias = "n", value_name = "T", allow_negative_numbers = true, value_parser = whole_number,
+          help_heading = "Size")]
+    pub(crate) number: usize,
+
+    /// Write the outputs anew after every so many rows [default: only at the end]
+    ///
+    /// A file is replaced when the new one is complete.
+    #[arg(long, value_name = "ROWS", allow_negative_numbers = true, value_parser = whole_number, requires = "output",
+          help_heading = "Output")]
+    pub(crate) every: Option<usize>,
+
+    /// Write the selected rows to FILE [default: CSV to stdout]
+    ///
+    /// The columns are those that are used, and 'row', the number of the row among those that were used, from 0. The file ending sets
+    /// the format.
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Write the row numbers, counted from 0 over all files
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) indices: Option<PathBuf>,
+
+    /// Weight of the marginals, relative to the joint distribution [default: 0.1]
+    #[arg(long, value_name = "W", allow_negative_numbers = true, value_parser = number, hide_short_help = true,
+          help_heading = "Objective")]
+    pub(crate) marginals: Option<f64>,
+
+    /// Weight of the moments, relative to the joint distribution [default: 0.08]
+    #[arg(long, value_name = "W", allow_negative_numbers = true, value_parser = number, hide_short_help = true,
+          help_heading = "Objective")]
+    pub(crate) moments: Option<f64>,
+
+    #[command(flatten)]
+    pub(crate) kernel: KernelArgs,
+
+    /// Number of landmarks [default: 4 per selected row]
+    #[arg(long, value_name = "R", allow_negative_numbers = true, value_parser = whole_number, hide_short_help = true,
+          help_heading = "Distance")]
+    pub(crate) landmarks: Option<usize>,
+
+    /// Simulated-annealing sweeps after the swaps; 0 turns the search off
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole_number, hide_short_help = true,
+          help_heading = "Run options")]
+    pub(crate) search: Option<usize>,
+
+    /// Random seed (search, landmarks, sample)
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Run options")]
+    pub(crate) seed: u64,
+
+    /// Number of threads; the result does not depend on it [default: all cores]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole_number,
+          help_heading = "Run options")]
+    pub(crate) threads: Option<usize>,
+
+    /// Memory limit: fewer rows are kept [default: none]
+    #[arg(long, value_name = "SIZE", value_parser = memory_size, hide_short_help = true, help_heading = "Run options")]
+    pub(crate) max_memory: Option<u64>,
+
+    /// Keep N rows to select from, drawn at random; scales and bandwidth settle by the first N
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole_number, hide_short_help = true,
+          help_heading = "Run options")]
+    pub(crate) pool_rows: Option<usize>,
+
+    /// Print no summary and no progress
+    #[arg(short, long, help_heading = "Run options")]
+    pub(crate) quiet: bool,
 }
 
 // What `thin` alone has. No doc comment: it would become its help.
@@ -375,7 +465,7 @@ mod tests {
     fn the_definition_is_sound_and_the_short_help_is_short() {
         let mut command = Args::command();
         command.clone().debug_assert();
-        for verb in ["herd", "thin", "eval", "sample", "info"] {
+        for verb in ["herd", "thin", "stream", "eval", "sample", "info"] {
             let verb_command = command.find_subcommand_mut(verb).unwrap();
             let short = verb_command.render_help().to_string();
             assert!(short.lines().count() <= 40, "{}\n{short}", short.lines().count());

@@ -9,6 +9,7 @@ mod limits;
 mod matched;
 mod outputs;
 mod scores;
+mod stream;
 
 use std::path::{Path, PathBuf};
 
@@ -26,6 +27,7 @@ use self::kernel::kernel_choice;
 use self::outputs::check_distinct;
 pub(crate) use self::outputs::{Outputs, followed, is_stdout};
 pub(crate) use self::scores::{ScoreSource, Scores};
+pub(crate) use self::stream::StreamPlan;
 use crate::args::{
     CommonArgs, Count, EvalArgs, HerdArgs, InfoArgs, InputArgs, ResultArgs, SampleArgs, SizeArgs, ThinArgs,
     WeightsArg,

@@ -18,6 +18,7 @@ mod manual;
 mod other;
 mod sample;
 mod scores;
+mod stream;
 mod subset;
 mod trace;
 
@@ -32,6 +33,7 @@ pub(crate) use self::eval::eval;
 pub(crate) use self::info::info;
 pub(crate) use self::manual::{completions, man};
 pub(crate) use self::sample::sample;
+pub(crate) use self::stream::stream;
 use crate::args::version;
 use crate::plan::{Ended, Outputs, Stop};
 use crate::report::{EachReport, Report, Run};

@@ -51,6 +51,8 @@ pub struct Batch<'a> {
     pub weights: Option<&'a [f64]>,
     /// Number of parameters.
     pub dim: usize,
+    /// Names of the parameters.
+    pub names: &'a [String],
     /// Fraction of the files that has been read, from 0 to 1.
     pub fraction: f64,
 }
@@ -145,6 +147,8 @@ struct Regrouped<'a> {
     /// Columns of functions among them.
     dim: usize,
     slots: Slots,
+    /// Of the parameters.
+    names: Vec<String>,
     has_weights: bool,
     values: Vec<f64>,
     weights: Vec<f64>,
@@ -155,7 +159,19 @@ struct Regrouped<'a> {
 impl<'a> Regrouped<'a> {
     fn new(size: BatchSize, each: &'a mut dyn FnMut(Batch<'_>) -> ControlFlow<()>) -> Regrouped<'a> {
         let (rows, slots, values, weights) = (size.rows(1), Slots::default(), Vec::new(), Vec::new());
-        Regrouped { size, rows, dim: 1, slots, has_weights: false, values, weights, first_row: 0, each }
+        let names = Vec::new();
+        Regrouped {
+            size,
+            rows,
+            dim: 1,
+            slots,
+            names,
+            has_weights: false,
+            values,
+            weights,
+            first_row: 0,
+            each,
+        }
     }
 
     /// Passes on the rows so far, if any.
@@ -171,6 +187,7 @@ impl<'a> Regrouped<'a> {
             functions,
             weights: self.has_weights.then_some(&self.weights),
             dim: self.slots.parameters.len(),
+            names: &self.names,
             fraction: part,
         };
         self.first_row += batch.len();
@@ -190,6 +207,8 @@ impl Sink for Regrouped<'_> {
         self.dim = choice.columns.len();
         self.rows = self.size.rows(self.dim);
         self.slots = Slots::of(choice);
+        let named = self.slots.parameters.iter().map(|&slot| &choice.names[choice.columns[slot]]);
+        self.names = named.cloned().collect();
         self.has_weights = choice.weight.is_some();
         Ok(())
     }

@@ -22,6 +22,7 @@ pub use empirical::Empirical;
 pub(crate) use error_terms::{ErrorTerms, NormFrom, pack};
 pub use gram::Gram;
 pub(crate) use gram::{Values, check_definite};
+pub(crate) use landmarks::effective_size;
 pub use landmarks::{KernelSums, LandmarkSums, Landmarks};
 pub use stein::{LogDensityFunction, Preconditioner, ScoreFunction, SteinTarget};
 

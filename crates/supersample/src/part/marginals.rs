@@ -49,7 +49,7 @@ struct Contents {
 }
 
 /// Values of one column.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Column {
     /// Number of the column.
     index: usize,
@@ -63,15 +63,15 @@ impl Marginals {
         let shares = weights.map(|weights| normalised(weights, "rows", rows.len())).transpose()?;
         let column = |index: usize| Column::new(rows, index, shares.as_deref());
         let found: Vec<(Column, Steps)> = (0..rows.dim()).into_par_iter().filter_map(column).collect();
-        let (columns, steps): (Vec<Column>, Vec<Steps>) = found.into_iter().unzip();
-        if columns.is_empty() {
-            return Ok(None);
-        }
+        Ok((!found.is_empty()).then(|| Marginals::of_columns(rows.dim(), found)))
+    }
+
+    fn of_columns(dim: usize, columns: impl IntoIterator<Item = (Column, Steps)>) -> Marginals {
+        let (columns, steps): (Vec<Column>, Vec<Steps>) = columns.into_iter().unzip();
         let single_draw = |steps: &Steps| steps.single_draw(&steps.integrals());
         let single_draws: Vec<f64> = steps.par_iter().map(single_draw).collect();
         let single_draw = single_draws.iter().sum::<f64>() / columns.len() as f64;
-        let steps = Arc::new(steps);
-        Ok(Some(Marginals(Arc::new(Contents { dim: rows.dim(), columns, steps, single_draw }))))
+        Marginals(Arc::new(Contents { dim, columns, steps: steps.into(), single_draw }))
     }
 
     /// Number of columns that are not constant.
@@ -144,6 +144,35 @@ impl Marginals {
             let share = 1.0 / sets[i].len() as f64;
             Box::new(sets[i].iter().map(move |&row| (rows.row(row)[index], share)))
         }))
+    }
+
+    /// These marginals where F is known at some values of each column, ascending; between them it keeps its shape.
+    pub(crate) fn known_at(&self, known: &[Vec<(f64, f64)>]) -> Marginals {
+        let moved = |column: &Column, steps: &Steps| column.known_at(steps, &known[column.index]);
+        let columns = self.0.columns.iter().zip(&*self.0.steps);
+        Marginals::of_columns(
+            self.0.dim,
+            columns.map(|(column, steps)| (column.clone(), moved(column, steps))),
+        )
+    }
+
+    /// Values that cut a column into this number of equal parts; `None` for a constant one.
+    pub(crate) fn quantiles(&self, index: usize, parts: usize) -> Option<Vec<f64>> {
+        let (column, steps) = self.column(index)?;
+        let at = |part: usize| steps.first_above(part as f64 / parts as f64);
+        let mut found: Vec<f64> = (1..parts).map(|part| column.values[at(part)]).collect();
+        found.dedup();
+        Some(found)
+    }
+
+    /// F of a column at these values; `None` for a constant one.
+    pub(crate) fn reached(&self, index: usize, at: &[f64]) -> Option<Vec<f64>> {
+        let (column, steps) = self.column(index)?;
+        Some(at.iter().map(|value| column.reached_at(steps, *value)).collect())
+    }
+
+    fn column(&self, index: usize) -> Option<(&Column, &Steps)> {
+        self.0.columns.iter().zip(&*self.0.steps).find(|(column, _)| column.index == index)
     }
 
     /// The places of points, and the mean of −|u − V|/2 at each.
@@ -239,6 +268,25 @@ impl Column {
         Some((Column { index, values }, steps))
     }
 
+    fn reached_at(&self, steps: &Steps, value: f64) -> f64 {
+        let place = self.values.partition_point(|known| *known <= value);
+        place.checked_sub(1).map_or(0.0, |place| steps.reached(place))
+    }
+
+    /// F as known at these values, and linear in the present F between them.
+    fn known_at(&self, steps: &Steps, known: &[(f64, f64)]) -> Steps {
+        let nodes = known.iter().map(|(value, to)| (self.reached_at(steps, *value), *to));
+        let nodes: Vec<(f64, f64)> = std::iter::once((0.0, 0.0)).chain(nodes).chain([(1.0, 1.0)]).collect();
+        let moved = |from: f64| {
+            let after = nodes.partition_point(|node| node.0 < from).clamp(1, nodes.len() - 1);
+            let ((x0, y0), (x1, y1)) = (nodes[after - 1], nodes[after]);
+            if x1 > x0 { y0 + (y1 - y0) * (from - x0) / (x1 - x0) } else { y1 }
+        };
+        let mut reached: Vec<f64> = (0..steps.count()).map(|k| moved(steps.reached(k))).collect();
+        *reached.last_mut().expect("a column has values") = 1.0;
+        Steps::Reached(reached)
+    }
+
     /// The place of a value.
     fn place(&self, value: f64) -> u32 {
         let k = self.values.partition_point(|other| *other < value);
@@ -304,7 +352,7 @@ mod tests {
     fn rows_have_the_same_places_among_themselves_as_looked_up() {
         let value = |i: usize, j: usize| match j {
             0 => (i as f64 * 0.7).sin(),
-            1 => (i % 7) as f64 * if i % 2 == 0 { 1.0 } else { -1.0 },
+            1 => (i % 7) as f64 * if i.is_multiple_of(2) { 1.0 } else { -1.0 },
             2 => 4.0,
             _ => ((i * i) % 31) as f64 * 1e300,
         };

@@ -34,8 +34,17 @@ impl Steps {
         }
     }
 
+    /// The first value at which F is at least `share`, or the last.
+    pub(super) fn first_above(&self, share: f64) -> usize {
+        let last = self.count() - 1;
+        match self {
+            Steps::Equal(count) => ((share * *count as f64).ceil() as usize).saturating_sub(1).min(last),
+            Steps::Reached(reached) => reached.partition_point(|to| *to < share).min(last),
+        }
+    }
+
     /// F at value `k`.
-    fn reached(&self, k: usize) -> f64 {
+    pub(super) fn reached(&self, k: usize) -> f64 {
         match self {
             Steps::Equal(count) => (k + 1) as f64 / *count as f64,
             Steps::Reached(reached) => reached[k],

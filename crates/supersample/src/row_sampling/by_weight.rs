@@ -7,7 +7,7 @@ use crate::bytes::{Reader, Writer};
 ///
 /// Each draw is replaced by a new row with a probability equal to that row's share of the weight so far. The random
 /// numbers depend on the seed and the number of the row, not on how rows are cut into batches.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct WeightedDraws {
     seed: u64,
     count: usize,

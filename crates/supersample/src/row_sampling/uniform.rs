@@ -9,7 +9,7 @@ use crate::bytes::{Reader, Writer};
 /// Each row has a hash of its position and the seed, and the rows with the smallest hashes are kept. So one seed draws
 /// the same rows for any batches. Samples of parts of the rows, each with its own seed, are [merged](Self::merge) into
 /// one of all rows.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct UniformSample {
     seed: u64,
     capacity: usize,

@@ -99,6 +99,13 @@ pub enum Advice {
         /// Number of rows in the sample.
         rows: usize,
     },
+    /// The rows of a stream have moved since its scaling and its bandwidth have settled.
+    RowsMoved {
+        /// The columns whose standard deviations have changed more than twofold, from 0.
+        columns: Vec<usize>,
+        /// The median distance then and now, if that has changed more than twofold.
+        median: Option<(f64, f64)>,
+    },
     /// Too many points were chosen to optimise weights; they have equal weights.
     TooManyToWeigh {
         /// Number of chosen points.

@@ -152,7 +152,7 @@ impl Candidates {
     }
 
     /// Translates a choice to row numbers, without a copy of its trace.
-    pub(super) fn into_numbered(&self, mut chosen: Chosen) -> Chosen {
+    pub(super) fn with_row_numbers(&self, mut chosen: Chosen) -> Chosen {
         let number = |place: &mut usize| *place = self.numbers.number(*place);
         chosen.trace.iter_mut().filter_map(|pick| pick.index.as_mut()).for_each(number);
         chosen.rows.iter_mut().for_each(number);

@@ -475,6 +475,13 @@ impl Choose {
             .min(rows)
     }
 
+    /// Number of landmarks of a stream, at which every row is summed: two for each row, because a sample stands for what they miss. Four are
+    /// chosen from their sums when rows are chosen.
+    pub(super) fn stream_landmarks(&self, rows: usize) -> usize {
+        let default = || super::landmarks::default_count(rows, self.stop.number);
+        self.compute.landmarks.unwrap_or_else(default).min(rows)
+    }
+
     /// Number of herded rows that need as many landmarks as this choice. Swaps continue until they exploit what
     /// landmarks miss, so a set needs four landmarks for each row and a herded sequence two.
     fn demand(&self) -> Option<usize> {

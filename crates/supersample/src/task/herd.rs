@@ -136,6 +136,6 @@ impl Target {
             let watched = watch(Progress::Herding { chosen: pick.t, size });
             if seen.is_break() { seen } else { watched }
         })?;
-        Ok(candidates.into_numbered(herded))
+        Ok(candidates.with_row_numbers(herded))
     }
 }

@@ -1,15 +1,22 @@
 //! Terms of the objective in addition to the joint distribution: marginals, moments, and functions of interest.
 
+use std::sync::Arc;
+
 use super::stream::GatheredFunctions;
 use super::summary::Fitted;
 use super::{Choose, Objective};
 use crate::{ColumnMoments, Functions, Marginals, Part, Points, Result};
+
+/// Values of a column, ascending, with the distribution function there.
+pub(super) type Known = Vec<(f64, f64)>;
 
 /// Terms of a problem's objective in addition to the joint distribution.
 #[derive(Clone)]
 pub(super) struct Matched {
     /// The weight of the marginals, 0 where they are not matched.
     pub(super) marginals: f64,
+    /// The distribution function of each column at some values, where the rows are a sample of those that are matched.
+    pub(super) known: Option<Arc<Vec<Known>>>,
     /// The means and variances of the columns, with their weight.
     pub(super) moments: Option<(ColumnMoments, f64)>,
     pub(super) functions: Option<FunctionsOfRows>,
@@ -64,10 +71,14 @@ impl Matched {
         let mut parts = Vec::new();
         let selected = |all: &Points| some.map_or_else(|| Ok(all.clone()), |rows| all.select(rows));
         if self.marginals > 0.0 {
-            parts.extend(match rows.is_same_as(pool) {
-                true => Part::own_marginals(rows, shares, some, self.marginals)?,
-                false => Marginals::new(rows, shares)?
-                    .map(|marginals| Part::marginals(&marginals, &selected(pool)?, self.marginals))
+            parts.extend(match &self.known {
+                None if rows.is_same_as(pool) => Part::own_marginals(rows, shares, some, self.marginals)?,
+                known => Marginals::new(rows, shares)?
+                    .map(|marginals| {
+                        let marginals =
+                            known.as_ref().map_or(marginals.clone(), |known| marginals.known_at(known));
+                        Part::marginals(&marginals, &selected(pool)?, self.marginals)
+                    })
                     .transpose()?,
             });
         }

@@ -61,6 +61,11 @@ impl Mean {
         Ok(Mean::Landmarks(Arc::new(sums.finish_watched(watch)?)))
     }
 
+    /// Computes the mean from sums that have an error of this expected square.
+    pub(super) fn of_sums(sums: &LandmarkSums, error: f64, watch: Watch) -> Result<Mean> {
+        Ok(Mean::Landmarks(Arc::new(sums.finish_watched(watch)?.with_error(error))))
+    }
+
     /// Restores the mean from the numbers of an earlier run of the same problem.
     pub(super) fn recalled(problem: &Problem, numbers: Vec<f64>) -> Result<Mean> {
         match &problem.kind {

@@ -85,6 +85,34 @@ impl Choose {
     /// # Ok::<(), supersample::Error>(())
     /// ```
     pub fn drawn_rows(&self, size: Size) -> Result<usize> {
+        self.drawn_rows_of(size, |choose, size| choose.estimate(size))
+    }
+
+    /// [`drawn_rows`](Self::drawn_rows) for a [stream](super::stream::Stream).
+    pub(super) fn stream_rows(&self, size: Size) -> Result<usize> {
+        self.drawn_rows_of(size, Choose::stream_estimate)
+    }
+
+    /// Estimates the memory in bytes of a stream of rows of this size, whatever their number, while it chooses.
+    ///
+    /// ```
+    /// use supersample::task::{Choose, Size};
+    /// let size = Size { columns: 10, ..Size::default() };
+    /// assert!(Choose::thin(500)?.stream_memory(size)? < 1 << 30);
+    /// # Ok::<(), supersample::Error>(())
+    /// ```
+    pub fn stream_memory(&self, size: Size) -> Result<u64> {
+        let rows = self.stream_rows(size)?;
+        let estimate = self.stream_estimate(Size { rows, ..size });
+        Ok(MemoryEstimate { landmarks: self.landmark_count(rows) as u64, ..estimate }.needed())
+    }
+
+    fn stream_estimate(&self, size: Size) -> MemoryEstimate {
+        // The sample of the stream, its copy, and that which sums are carried over by, scaled and packed.
+        MemoryEstimate { copies: 4, ..self.estimate(size) }
+    }
+
+    fn drawn_rows_of(&self, size: Size, estimate: impl Fn(&Choose, Size) -> MemoryEstimate) -> Result<usize> {
         if let Some(rows) = self.compute.pool_rows {
             return Ok(rows);
         }
@@ -96,7 +124,7 @@ impl Choose {
         };
         let needs = |rows: usize| MemoryEstimate {
             landmarks: self.landmark_count(rows) as u64,
-            ..self.estimate(Size { rows, ..size })
+            ..estimate(self, Size { rows, ..size })
         };
         rows_within(limit.saturating_sub(reading), self.stop.number, most, needs).map_err(|error| match error
         {
@@ -167,6 +195,7 @@ impl Choose {
                 functions: if is_density { 2 * columns } else { functions + measured } as u64,
             },
             is_corrected,
+            copies: 0,
         }
     }
 }
@@ -218,6 +247,8 @@ struct MemoryEstimate {
     parts: MatchedColumns,
     /// Whether the rows are corrected by their scores.
     is_corrected: bool,
+    /// Number of further copies of the rows.
+    copies: u64,
 }
 
 /// Columns whose distribution functions are matched, and functions of them and others whose means are.
@@ -260,7 +291,7 @@ impl MemoryEstimate {
         let values = self.rows.saturating_mul(self.dim);
         let coordinates = values
             .saturating_mul(8)
-            .saturating_mul(1 + u64::from(self.is_scaled))
+            .saturating_mul(1 + u64::from(self.is_scaled) + self.copies)
             .saturating_add(packed.saturating_mul(number))
             // When an error is too small for single precision, its points are packed in double too.
             .saturating_add(if number == 4 { packed.saturating_mul(8) } else { 0 });
@@ -353,6 +384,7 @@ mod tests {
             landmarks: 0,
             parts: MatchedColumns { marginals: 0, moments: 0, functions: 0 },
             is_corrected: false,
+            copies: 0,
         }
     }
 
@@ -381,6 +413,7 @@ mod tests {
         // 65 features, a constant and 40 functions.
         let corrected = MemoryEstimate { is_corrected: true, ..plain };
         assert_eq!(more(corrected), 3 * values + 9 * 8 * 106 * 106);
+        assert_eq!(more(MemoryEstimate { copies: 4, ..plain }), 4 * values);
         let budget = RefineOptions::default().memory as u64;
         // A hundred rows of 400,000 bytes are kept, or as many as the options allow.
         let (many, few) = (thinning(plain, 100, budget), thinning(plain, 100, 1_000_000));

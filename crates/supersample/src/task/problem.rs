@@ -12,7 +12,6 @@ use super::{
     scores,
 };
 use crate::bandwidth::MedianDistance;
-use crate::points::normalised;
 use crate::scale::{Scale, Scaling};
 use crate::words::Opt;
 use crate::{
@@ -169,14 +168,19 @@ impl Problem {
         if choose.compute.embedding == EmbeddingChoice::Exact {
             return Err(Error::NotInMemory { what: "an exact mean embedding" });
         }
-        let weights = gathered.pool_weights();
-        let shares = weights.map(|w| normalised(w, "rows", gathered.pool().len())).transpose()?;
+        let shares = gathered.pool_shares()?;
         let scaling = match choose.scale_in_use() {
             Scale::Sd => gathered.scaling(),
             scale => {
                 Scaling::fit(scale, gathered.pool().as_slice(), gathered.pool().dim(), shares.as_deref())?
             }
         };
+        Problem::of_scaled(gathered, scaling, choose)
+    }
+
+    /// [`of_gathered`](Self::of_gathered) with a scaling that is known.
+    pub(super) fn of_scaled(gathered: Gathered, scaling: Scaling, choose: Choose) -> Result<Problem> {
+        let shares = gathered.pool_shares()?;
         let functions = gathered.functions.as_ref();
         let functions =
             functions.map(|functions| FunctionsOfRows::of_gathered(functions, &choose)).transpose()?;
@@ -260,7 +264,7 @@ impl Problem {
             scaling,
             median,
             samples: Arc::new(samples),
-            matched: Matched { marginals, moments, functions, fitted },
+            matched: Matched { marginals, known: None, moments, functions, fitted },
             kind,
             closed,
             advice,
@@ -268,6 +272,19 @@ impl Problem {
             corrected: None,
             drawn: None,
         })
+    }
+
+    /// This problem of a stream: with its advice, the median distance that its bandwidth was, and what is known of its columns.
+    pub(super) fn of_stream(
+        mut self,
+        advice: impl IntoIterator<Item = Advice>,
+        median: Option<MedianDistance>,
+        known: Vec<Vec<(f64, f64)>>,
+    ) -> Problem {
+        self.advice.retain(|advice| !matches!(advice, Advice::ScaledBySample { .. }));
+        self.advice.extend(advice);
+        self.matched.known = Some(Arc::new(known));
+        Problem { median, ..self }
     }
 
     /// Compares every row with every other (n²/2 kernel values) or with landmarks, and returns the target.

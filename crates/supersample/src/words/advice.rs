@@ -85,6 +85,23 @@ impl Advice {
                     counted(*rows, "row")
                 )
             }
+            Advice::RowsMoved { columns, median } => {
+                let columns = (!columns.is_empty()).then(|| {
+                    format!("the sd of {} has changed more than twofold", names.these_columns(columns))
+                });
+                let median = median.map(|(then, now)| {
+                    format!("the median distance was {} and is {}", significant(then), significant(now))
+                });
+                let what: Vec<String> = columns.into_iter().chain(median).collect();
+                format!(
+                    "the first rows, by which the scaling and the bandwidth have settled, are unlike those since: {}; give rows in \
+                     random order, a larger {}, or {} and {}",
+                    what.join(", and "),
+                    Opt::PoolRows.spelled(style),
+                    Opt::Scale.set(style, "none"),
+                    Opt::Bandwidth.spelled(style)
+                )
+            }
             Advice::TooManyToWeigh { count: points, most } => format!(
                 "weights are computed for at most {} points, but {} were chosen; their weights are equal",
                 count(*most),
@@ -244,6 +261,12 @@ mod tests {
                 Advice::ScaledBySample { rows: 2000 },
                 "the columns are scaled by the 2,000 rows of the sample, not by all rows",
                 "",
+            ),
+            (
+                Advice::RowsMoved { columns: vec![1], median: Some((1.0, 4.0)) },
+                "the sd of column tau has changed more than twofold, and the median distance was 1.00 and is 4.00; give rows \
+                 in random order, a larger --pool-rows, or --scale none and --bandwidth",
+                "a larger pool_rows, or scale='none' and bandwidth",
             ),
             (
                 Advice::TooManyToWeigh { count: 5001, most: 5000 },

@@ -16,6 +16,7 @@
 //! landmarks (`bench/ours`, `landmarks quality`, measures the loss at r = 2T).
 
 mod bytes;
+mod carry;
 mod numbers;
 mod recall;
 mod solve;
@@ -23,6 +24,7 @@ mod sums;
 
 use std::sync::{Arc, OnceLock};
 
+pub(crate) use self::carry::effective_size;
 pub use self::sums::KernelSums;
 use super::{Empirical, MeanEmbedding};
 use crate::sum::{self, Packed, Precision};
@@ -226,6 +228,16 @@ impl Landmarks {
         self.norm.map(|norm| norm.squared_residual.max(0.0).sqrt())
     }
 
+    /// This embedding where the sums have an error of their own, of this expected square in the norm of the kernel's space.
+    pub(crate) fn with_error(mut self, squared: f64) -> Landmarks {
+        if let Some(norm) = &mut self.norm {
+            // It is no part of μ as computed, but of the distance to the μ of the rows.
+            norm.squared += squared;
+            norm.standard_error = norm.standard_error.hypot(squared);
+        }
+        self
+    }
+
     /// μ̃ at points, watched.
     pub(crate) fn values_at(&self, points: &Points, watch: Watch) -> Result<Vec<f64>> {
         let mut values = vec![0.0; points.len()];
@@ -308,7 +320,8 @@ fn begin(samples: &Empirical, landmarks: Points, controls: Points) -> Result<(La
     };
     // In f32 the sums at landmarks have errors that average out over the rows, and α fits what is left: ‖μ‖² is too large by
     // 1e-5/ESS or so. Weights that leave few rows need f64 as few rows do.
-    let is_few = samples.weights().is_some_and(|w| effective(w) < Precision::MIXED_FROM as f64);
+    let is_few =
+        samples.weights().is_some_and(|w| effective_size(Some(w), w.len()) < Precision::MIXED_FROM as f64);
     let sums = with(if is_few { Precision::Double } else { samples.precision_asked() })?;
     landmarks.expect_dim("the landmarks", "the samples", samples.points().dim())?;
     if let Some(samples) = samples.packed_beside(sums.sums.packing()) {
@@ -318,11 +331,6 @@ fn begin(samples: &Empirical, landmarks: Points, controls: Points) -> Result<(La
     let sums = with(Precision::Double)?;
     let samples = samples.packed_beside(sums.sums.packing()).expect("double precision takes any points");
     Ok((sums, samples))
-}
-
-/// The effective number of rows with these shares.
-fn effective(shares: &[f64]) -> f64 {
-    1.0 / shares.iter().map(|share| share * share).sum::<f64>()
 }
 
 impl MeanEmbedding for Landmarks {

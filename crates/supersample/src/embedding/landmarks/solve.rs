@@ -52,8 +52,8 @@ pub(super) fn solve(sums: &LandmarkSums, watch: Watch) -> Result<Landmarks> {
         kernel_sums.packing().beside(&points).expect("some of the points are no wider spread than all");
     let (m, exact) = means.split_at(*count);
 
-    let rounding = if precision == Precision::Double { DOUBLE_ROUNDING } else { MIXED_ROUNDING };
-    let Projection { mut coefficients, offset, ridge } = projected(kernel, &points, m, rounding, watch)?;
+    let projector = Projector::new(kernel, &points, precision, watch)?;
+    let (Projection { mut coefficients, offset }, ridge) = (projector.project(m), projector.ridge);
     if precision == Precision::Mixed {
         // Rounded as in the sums at any points.
         coefficients.iter_mut().for_each(|a| *a = f64::from(*a as f32));
@@ -118,53 +118,88 @@ fn rounding_of_norm(precision: Precision, rows: u64) -> f64 {
     }
 }
 
-/// α, the constant, and the ridge.
-struct Projection {
-    coefficients: Vec<f64>,
-    offset: f64,
+/// K + ε·I as its factor, completed for a kernel of equal masses.
+pub(super) struct Projector {
+    /// `None` where all landmarks are one point at which the kernel is zero.
+    factor: Option<Factor>,
+    /// g at the landmarks, where the kernel has to be completed, and (K + ε·I)⁻¹ of ones.
+    completion: Option<(Vec<f64>, Vec<f64>)>,
     ridge: f64,
+    count: usize,
 }
 
-fn projected(kernel: &Kernel, points: &Points, m: &[f64], rounding: f64, watch: Watch) -> Result<Projection> {
-    let count = points.len();
-    // g, where the kernel has to be completed.
-    let completion = kernel.needs_equal_masses().then(|| distances_from_centre(points));
-    let diagonal =
-        |(i, z): (usize, &[f64])| kernel.diagonal(z) + completion.as_ref().map_or(0.0, |g| 2.0 * g[i]);
-    let largest = points.rows().enumerate().map(diagonal).fold(0.0, f64::max);
-    if largest <= 0.0 {
-        // All landmarks are one point at which the kernel is zero.
-        let shares = vec![if completion.is_some() { 1.0 / count as f64 } else { 0.0 }; count];
-        let offset = if completion.is_some() { m[0] } else { 0.0 };
-        return Ok(Projection { coefficients: shares, offset, ridge: 0.0 });
-    }
-    let least = rounding * count as f64 * largest;
-    for power in 0..TRIES {
-        let ridge = least * 10f64.powi(power);
-        let mut matrix = sum::kernel_matrix(kernel, points);
-        if let Some(g) = &completion {
-            for (row, own) in matrix.chunks_exact_mut(count).zip(g) {
-                row.iter_mut().zip(g).for_each(|(k, other)| *k += own + other);
-            }
+/// α and the constant.
+pub(super) struct Projection {
+    pub(super) coefficients: Vec<f64>,
+    pub(super) offset: f64,
+}
+
+impl Projector {
+    pub(super) fn new(
+        kernel: &Kernel,
+        points: &Points,
+        precision: Precision,
+        watch: Watch,
+    ) -> Result<Projector> {
+        let rounding = if precision == Precision::Double { DOUBLE_ROUNDING } else { MIXED_ROUNDING };
+        let count = points.len();
+        // g, where the kernel has to be completed.
+        let completion = kernel.needs_equal_masses().then(|| distances_from_centre(points));
+        let diagonal =
+            |(i, z): (usize, &[f64])| kernel.diagonal(z) + completion.as_ref().map_or(0.0, |g| 2.0 * g[i]);
+        let largest = points.rows().enumerate().map(diagonal).fold(0.0, f64::max);
+        if largest <= 0.0 {
+            let completion = completion.map(|g| (g, vec![]));
+            return Ok(Projector { factor: None, completion, ridge: 0.0, count });
         }
-        let goes_on = |done| watch(Progress::Solving { done, total: count });
-        let factor = Factor::watched(matrix, count, ridge, ridge / 8.0, goes_on)?;
-        let Some(factor) = factor else { continue };
+        let least = rounding * count as f64 * largest;
+        for power in 0..TRIES {
+            let ridge = least * 10f64.powi(power);
+            let mut matrix = sum::kernel_matrix(kernel, points);
+            if let Some(g) = &completion {
+                for (row, own) in matrix.chunks_exact_mut(count).zip(g) {
+                    row.iter_mut().zip(g).for_each(|(k, other)| *k += own + other);
+                }
+            }
+            let goes_on = |done| watch(Progress::Solving { done, total: count });
+            let factor = Factor::watched(matrix, count, ridge, ridge / 8.0, goes_on)?;
+            let Some(factor) = factor else { continue };
+            let completion = completion.map(|g| {
+                let mut ones = vec![1.0; count];
+                factor.solve(&mut ones);
+                (g, ones)
+            });
+            return Ok(Projector { factor: Some(factor), completion, ridge, count });
+        }
+        Err(Error::SingularKernelMatrix { jitter: least * 10f64.powi(TRIES - 1) })
+    }
+
+    /// The projection of a mean embedding with these values at the landmarks.
+    pub(super) fn project(&self, m: &[f64]) -> Projection {
+        let Some(factor) = &self.factor else {
+            let share = self.completion.as_ref().map_or(0.0, |_| 1.0 / self.count as f64);
+            let offset = self.completion.as_ref().map_or(0.0, |_| m[0]);
+            return Projection { coefficients: vec![share; self.count], offset };
+        };
         let mut coefficients = m.to_vec();
-        let Some(g) = &completion else {
+        let Some((g, ones)) = &self.completion else {
             factor.solve(&mut coefficients);
-            return Ok(Projection { coefficients, offset: 0.0, ridge });
+            return Projection { coefficients, offset: 0.0 };
         };
         coefficients.iter_mut().zip(g).for_each(|(mean, g)| *mean += g);
         factor.solve(&mut coefficients);
-        let mut ones = vec![1.0; count];
-        factor.solve(&mut ones);
         let multiplier = (1.0 - coefficients.iter().sum::<f64>()) / ones.iter().sum::<f64>();
-        coefficients.iter_mut().zip(&ones).for_each(|(a, one)| *a += multiplier * one);
+        coefficients.iter_mut().zip(ones).for_each(|(a, one)| *a += multiplier * one);
         let offset = linalg::dot(g, &coefficients) - multiplier;
-        return Ok(Projection { coefficients, offset, ridge });
+        Projection { coefficients, offset }
     }
-    Err(Error::SingularKernelMatrix { jitter: least * 10f64.powi(TRIES - 1) })
+
+    /// ‖φ − Pφ‖² for a point with these kernel values at the landmarks and with itself.
+    pub(super) fn unexplained(&self, values: &[f64], own: f64) -> f64 {
+        let Projection { coefficients, offset } = self.project(values);
+        let known = linalg::dot(&coefficients, values) + offset;
+        (own - known - self.ridge * linalg::dot(&coefficients, &coefficients)).max(0.0)
+    }
 }
 
 fn mean_and_variance(numbers: &[f64]) -> (f64, f64) {

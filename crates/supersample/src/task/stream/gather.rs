@@ -6,6 +6,7 @@ mod shards;
 
 pub(in crate::task) use self::functions::GatheredFunctions;
 pub use self::shards::Shard;
+use crate::points::normalised;
 use crate::row_sampling::{UniformSample, WeightedDraws};
 use crate::scale::{Moments, RunningMoments, Scaling};
 use crate::task::{CONTROL_ROWS, RowWeights, Rows};
@@ -30,7 +31,7 @@ const CONTROL_SEED: u64 = 0x5851_f42d_4c95_7f2d;
 /// assert_eq!(gathered.pool().row(7)[0], 2.0 * gathered.pool_rows()[7] as f64);
 /// # Ok::<(), supersample::Error>(())
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Gatherer {
     dim: usize,
     /// Largest number of drawn rows, over all parts together.
@@ -47,7 +48,7 @@ pub struct Gatherer {
 }
 
 /// Rows at which μ is computed to estimate its norm, drawn by their weights and independently of the pool.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Controls {
     Distinct(UniformSample),
     ByWeight(WeightedDraws),
@@ -95,6 +96,15 @@ impl WeightScale {
         }
     }
 
+    /// Weights of this kind.
+    pub(super) fn as_given(self, weights: &[f64]) -> RowWeights<'_> {
+        match self {
+            WeightScale::Equal => RowWeights::Equal,
+            WeightScale::Weights { .. } => RowWeights::Weights(weights),
+            WeightScale::Logs { .. } => RowWeights::Logs(weights),
+        }
+    }
+
     /// The kind of the weights as a number above 0, and the largest of them.
     pub(super) fn to_words(self) -> (u64, f64) {
         match self {
@@ -116,7 +126,7 @@ impl WeightScale {
     }
 
     /// Scale that fits these weights too, and the factor for weights in units of the old one.
-    fn grown(self, weights: RowWeights<'_>) -> (WeightScale, f64) {
+    pub(super) fn grown(self, weights: RowWeights<'_>) -> (WeightScale, f64) {
         let top = |weights: &[f64], least: f64| weights.iter().copied().fold(least, f64::max);
         let grown = match (self, weights) {
             (WeightScale::Weights { largest }, RowWeights::Weights(weights)) => {
@@ -131,7 +141,7 @@ impl WeightScale {
     }
 
     /// Scale that fits the weights of both; `None` for weights of two kinds.
-    fn larger(self, other: WeightScale) -> Option<WeightScale> {
+    pub(super) fn larger(self, other: WeightScale) -> Option<WeightScale> {
         match (self, other) {
             (WeightScale::Equal, WeightScale::Equal) => Some(self),
             (WeightScale::Weights { largest: a }, WeightScale::Weights { largest: b }) => {
@@ -145,7 +155,7 @@ impl WeightScale {
     }
 
     /// Factor that converts weights from this unit to a larger one.
-    fn factor_to(self, larger: WeightScale) -> f64 {
+    pub(super) fn factor_to(self, larger: WeightScale) -> f64 {
         match (self, larger) {
             (WeightScale::Weights { largest: own }, WeightScale::Weights { largest }) if largest > 0.0 => {
                 own / largest
@@ -159,7 +169,7 @@ impl WeightScale {
         }
     }
 
-    fn of(weights: RowWeights<'_>) -> WeightScale {
+    pub(super) fn of(weights: RowWeights<'_>) -> WeightScale {
         match weights {
             RowWeights::Equal => WeightScale::Equal,
             RowWeights::Weights(_) => WeightScale::Weights { largest: 0.0 },
@@ -197,15 +207,8 @@ impl Gatherer {
         if rows.is_empty() {
             return Ok(());
         }
-        let first = self.sample.seen();
-        Points::check(rows, self.dim).map_err(|error| match error {
-            Error::NonFinite { row, column, value } => Error::NonFinite { row: first + row, column, value },
-            error => error,
-        })?;
-        let count = rows.len() / self.dim;
-        let (scale, factor) = self.scale.unwrap_or(WeightScale::of(weights)).grown(weights);
-        let relative = scale.relative(weights, count, first)?;
-        let relative = relative.as_deref();
+        let (scale, factor, relative) = self.check(rows, weights)?;
+        let (count, relative) = (rows.len() / self.dim, relative.as_deref());
         self.scale = Some(scale);
         if factor != 1.0 {
             self.moments.reweigh(factor);
@@ -245,6 +248,38 @@ impl Gatherer {
             }
         }
         Ok(())
+    }
+
+    /// Checks rows that are to be added; returns the divisor of the weights with them, the factor for the weights so far, and their
+    /// own weights in units of the divisor.
+    pub(super) fn check(
+        &self,
+        rows: &[f64],
+        weights: RowWeights<'_>,
+    ) -> Result<(WeightScale, f64, Option<Vec<f64>>)> {
+        let first = self.sample.seen();
+        Points::check(rows, self.dim).map_err(|error| match error {
+            Error::NonFinite { row, column, value } => Error::NonFinite { row: first + row, column, value },
+            error => error,
+        })?;
+        let (scale, factor) = self.scale.unwrap_or(WeightScale::of(weights)).grown(weights);
+        Ok((scale, factor, scale.relative(weights, rows.len() / self.dim, first)?))
+    }
+
+    /// The divisor of the weights so far; `None` before any row.
+    pub(super) fn weight_scale(&self) -> Option<WeightScale> {
+        self.scale
+    }
+
+    /// The drawn rows in their order, with their weights as they were given.
+    pub(super) fn kept(self) -> (Vec<f64>, Vec<f64>) {
+        let drawn = self.sample.finish();
+        (drawn.values, drawn.weights)
+    }
+
+    /// Largest number of drawn rows.
+    pub(super) fn pool_rows(&self) -> usize {
+        self.pool_rows
     }
 
     /// Number of columns.
@@ -358,6 +393,11 @@ impl Gathered {
     /// Weights of the drawn rows, in units of the largest weight of all rows; `None` if all are equal.
     pub fn pool_weights(&self) -> Option<&[f64]> {
         self.pool_weights.as_deref()
+    }
+
+    /// Weights of the drawn rows, which sum to one.
+    pub(in crate::task) fn pool_shares(&self) -> Result<Option<Vec<f64>>> {
+        self.pool_weights().map(|weights| normalised(weights, "rows", self.pool.len())).transpose()
     }
 
     /// Effective sample size of all rows: (Σ w)²/Σ w².

@@ -7,11 +7,14 @@
 //!    then chosen from the pool as usual.
 //! 3. All rows are summed at the chosen ones, and their errors are restated ([`measure`]).
 
+mod counts;
 mod gather;
+mod one_pass;
 mod pass;
 
 pub(super) use self::gather::GatheredFunctions;
 pub use self::gather::{Gathered, Gatherer, Shard};
+pub use self::one_pass::Stream;
 pub use self::pass::PassSums;
 use super::landmarks::of_problem;
 use super::mean::Mean;

@@ -15,11 +15,11 @@ const MAGIC: &[u8; 16] = b"supersample pa1\n";
 /// Conversion of rows to the problem's scaled points, and of weights to the numbers that sums take.
 #[derive(Clone, Debug)]
 pub(super) struct Batching {
-    dim: usize,
+    pub(super) dim: usize,
     /// None for rows that are not scaled.
-    scaling: Option<Scaling>,
+    pub(super) scaling: Option<Scaling>,
     /// None if the problem has all rows.
-    weights: Option<WeightScale>,
+    pub(super) weights: Option<WeightScale>,
 }
 
 impl Batching {
