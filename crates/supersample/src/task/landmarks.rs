@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64;
+
 use super::problem::Problem;
 use crate::embedding::Landmarks;
 use crate::quality::random_rows;
@@ -17,6 +20,9 @@ pub const CONTROL_ROWS: usize = 1000;
 
 /// Kernel values at control rows that take little of the whole time: up to 4,472 rows, all rows are control rows.
 const CONTROL_VALUES: usize = 20_000_000;
+
+/// Number of blocks of the rows farthest from the mean, each of which has one control row.
+const FAR_BLOCKS: usize = 64;
 
 /// The rows at the ends of the columns are landmarks if there are at least this many landmarks for each.
 const FOR_EACH_END: usize = 10;
@@ -173,14 +179,41 @@ fn with_ends(herded: &Points, ends: &Option<Points>) -> Result<Points> {
     Points::from_vec([kept, &new.concat()].concat(), herded.dim())
 }
 
-/// Control points for ‖μ‖²: distinct points at random, or draws in proportion to the shares.
+/// Control points for ‖μ‖²: distinct points at random, with all of the far ones represented, or draws in proportion to the shares.
 pub fn choose_controls(points: &Points, shares: Option<&[f64]>, count: usize, seed: u64) -> Result<Points> {
     // A different random stream from that of the landmarks.
     let seed = seed ^ 0x9e37_79b9_7f4a_7c15;
     match shares {
-        None => points.select(&subsample_by(points.len(), count, seed)),
+        None => points.select(&stratified_rows(points, count, seed)),
         Some(_) => points.select(&random_rows(points.len(), shares, count, seed)?),
     }
+}
+
+/// One row at random of each of `count` equal blocks, so that every row has the same chance.
+///
+/// The rows farthest from the mean are blocks of their own, in the order of that distance. Landmarks represent far rows worst, and a
+/// sample without blocks may hold none of a small group that has most of the residual.
+fn stratified_rows(points: &Points, count: usize, seed: u64) -> Vec<usize> {
+    let n = points.len();
+    if count >= n {
+        return (0..n).collect();
+    }
+    let mut mean = vec![0.0; points.dim()];
+    points.rows().for_each(|x| mean.iter_mut().zip(x).for_each(|(mean, x)| *mean += x / n as f64));
+    let distances: Vec<f64> =
+        points.rows().map(|x| x.iter().zip(&mean).map(|(x, mean)| (x - mean) * (x - mean)).sum()).collect();
+    let mut order: Vec<usize> = (0..n).collect();
+    let by_distance = |a: &usize, b: &usize| distances[*a].total_cmp(&distances[*b]).then(a.cmp(b));
+    let near = n - n.div_ceil(count) * FAR_BLOCKS.min(count / 2);
+    if near < n {
+        order.select_nth_unstable_by(near, by_distance);
+    }
+    let (rest, far) = order.split_at_mut(near);
+    rest.sort_unstable();
+    far.sort_unstable_by(by_distance);
+    let mut rng = Pcg64::seed_from_u64(seed);
+    let block = |i: usize| (i as u128 * n as u128 / count as u128) as usize;
+    (0..count).map(|i| order[rng.random_range(block(i)..block(i + 1))]).collect()
 }
 
 /// Compares the rows of a problem with `count` landmarks chosen from them.
@@ -235,6 +268,28 @@ fn landmarks_and_controls(problem: &Problem, count: usize, watch: Watch) -> Resu
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn control_rows_represent_all_rows_and_each_of_the_far_blocks() {
+        // 30 of 12,000 rows are far away.
+        let x: Vec<f64> =
+            (0..12_000u32).map(|i| if i % 400 == 7 { 50.0 } else { f64::from(i % 11) }).collect();
+        let points = Points::from_vec(x, 1).unwrap();
+        let mut times = vec![0; points.len()];
+        for seed in 0..400 {
+            let rows = stratified_rows(&points, 1000, seed);
+            let far = rows.iter().filter(|row| points.row(**row)[0] == 50.0).count();
+            assert!((2..=3).contains(&far), "{far}");
+            assert_eq!(std::collections::BTreeSet::from_iter(&rows).len(), 1000);
+            rows.iter().for_each(|row| times[*row] += 1);
+        }
+        // Each row has a chance of 1/12.
+        let far: i32 = (0..30).map(|i| times[400 * i + 7]).sum();
+        assert!((940..1060).contains(&far), "{far}");
+        assert!(times.iter().all(|count| (8..70).contains(count)));
+        assert_eq!(stratified_rows(&points, 12_000, 0), (0..12_000).collect::<Vec<_>>());
+        assert_eq!(stratified_rows(&points, 1, 0).len(), 1);
+    }
 
     #[test]
     fn landmarks_are_twice_the_rows_within_bounds() {
