@@ -34,6 +34,16 @@ pub enum Error {
         /// Largest number allowed.
         most: usize,
     },
+    /// Too many rows in memory for the distributions of their columns.
+    #[error(
+        "the distributions of columns can be matched for at most {most} rows in memory, but there are {rows}; set the weight of the marginals to 0, or read the rows in batches"
+    )]
+    TooManyRows {
+        /// Number of rows.
+        rows: usize,
+        /// Largest number allowed.
+        most: usize,
+    },
     /// A set of points needs at least one row.
     #[error("there are no points; at least one row is needed")]
     NoPoints,

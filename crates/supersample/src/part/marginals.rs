@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::places::{At, Placed, Places, Steps};
+use super::places::{At, Placed, Places, Steps, check_rows};
 use super::sorted::for_sorted_columns;
 use crate::points::{normalised, unit_weights};
 use crate::{Points, Result};
@@ -60,6 +60,7 @@ struct Column {
 impl Marginals {
     /// Computes the marginals of rows with given or equal weights. `None` if every column is constant.
     pub fn new(rows: &Points, weights: Option<&[f64]>) -> Result<Option<Marginals>> {
+        check_rows(rows.len())?;
         let shares = weights.map(|weights| normalised(weights, "rows", rows.len())).transpose()?;
         let column = |index: usize| Column::new(rows, index, shares.as_deref());
         let found: Vec<(Column, Steps)> = (0..rows.dim()).into_par_iter().filter_map(column).collect();
@@ -297,6 +298,16 @@ impl Column {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn more_rows_than_places_have_numbers_for_are_refused() {
+        assert!(check_rows(2_147_483_647).is_ok());
+        let error = check_rows(2_147_483_648).unwrap_err();
+        assert!(
+            error.to_string().contains("at most 2147483647 rows in memory, but there are 2147483648"),
+            "{error}"
+        );
+    }
 
     #[test]
     fn places_between_values_and_beyond_them_are_those_of_the_steps() {

@@ -95,6 +95,7 @@ impl Part {
         some: Option<&[usize]>,
         weight: f64,
     ) -> Result<Option<Part>> {
+        places::check_rows(rows.len())?;
         Places::among(rows, shares, some).map(|placed| Part::placed(placed, weight)).transpose()
     }
 

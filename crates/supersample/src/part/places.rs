@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::sorted::key;
 use crate::Points;
 use crate::columns::by_blocks;
+use crate::{Error, Result};
 
 /// Distribution function at the values of a column that have a weight, ascending, each once.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,6 +25,17 @@ pub(super) enum Steps {
 pub(super) struct At {
     pub(super) u: f64,
     pub(super) below: f64,
+}
+
+/// Largest number of rows whose places have four bytes.
+const MOST_ROWS: usize = (u32::MAX / 2) as usize;
+
+/// Checks that the places of this number of rows have four bytes.
+pub(super) fn check_rows(rows: usize) -> Result<()> {
+    if rows > MOST_ROWS {
+        return Err(Error::TooManyRows { rows, most: MOST_ROWS });
+    }
+    Ok(())
 }
 
 impl Steps {
@@ -83,12 +95,12 @@ impl Steps {
     }
 
     /// The place of value `k`, or of what lies right before it.
-    pub(super) fn place(k: Result<usize, usize>) -> u32 {
+    pub(super) fn place(k: std::result::Result<usize, usize>) -> u32 {
         let place = match k {
             Ok(k) => 2 * k + 1,
             Err(k) => 2 * k,
         };
-        u32::try_from(place).expect("fewer than 2³¹ rows")
+        u32::try_from(place).expect("the number of rows has been checked")
     }
 
     /// u of a place.
