@@ -52,7 +52,7 @@ impl ColumnCounts {
         });
     }
 
-    /// The same rows counted at other values, with a sample for what is between.
+    /// Counts of these rows at the edges of `other`; the sample says what is between the own edges.
     pub(super) fn at(
         &self,
         other: ColumnCounts,

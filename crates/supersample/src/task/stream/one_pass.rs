@@ -340,7 +340,7 @@ impl Settled {
         })
     }
 
-    /// The same with landmarks from the sample of all rows so far.
+    /// Sums settled once more, with landmarks from the sample of all rows so far.
     fn again(&self, gathered: &Gathered, choose: &Choose, watch: Watch) -> Result<Settled> {
         let (sample, shares) = self.sample(gathered)?;
         let (old, shares) = (self.sums.sums(), shares.as_deref());
