@@ -385,7 +385,9 @@ fn an_interrupt_while_weights_are_found_gives_the_rows_without() {
 fn after_an_interrupt_nothing_is_compared_any_more() {
     let desk = desk_with(3000);
     let child = spawn(&desk, "thin d.csv -n 60 --search 100000000 -o o.csv --json s.json --checkpoint ck");
-    wait_for("the checkpoint", || desk.path("ck").exists());
+    // Once all rows are herded they are all in the checkpoint, after μ.
+    let is_herded = |about: fs::Metadata| about.len() > 8 * (3000 + 60);
+    wait_for("the search", || fs::metadata(desk.path("ck")).is_ok_and(is_herded));
     signal(&child, "-INT");
     let (code, text) = ended(child);
     assert_eq!(code, Some(130), "{text}");
