@@ -15,10 +15,13 @@
 //! **Equal masses.** A kernel of equal masses (`energy`) is completed to k(x, y) + g(x) + g(y), which is positive
 //! definite, and α must sum to one. The rest is a constant, up to which such a μ is known.
 
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64;
+
 use super::{EstimatedNorm, LandmarkSums, Landmarks};
 use crate::kernel::distances_from_centre;
 use crate::linalg::{self, Factor};
-use crate::sum::{self, Precision};
+use crate::sum::{self, Precision, instruction_set};
 use crate::watch::{Progress, Watch};
 use crate::{Error, Kernel, Points, Result};
 
@@ -28,6 +31,9 @@ const MIXED_ROUNDING: f64 = 1e-10;
 
 /// η in f64.
 const DOUBLE_ROUNDING: f64 = 4.0 * f64::EPSILON;
+
+/// Random vectors for a trace; most eigenvalues of the matrix are equal, so that few are enough.
+const PROBES: usize = 2;
 
 /// Rows like the one with the largest residual that no control point hit: three at most, with a probability of 95 %.
 const UNSEEN: f64 = 3.0;
@@ -76,11 +82,17 @@ pub(super) fn solve(sums: &LandmarkSums, watch: Watch) -> Result<Landmarks> {
             sampling *= (1.0 - count / totals.rows as f64).max(0.0);
         }
         let terms = coefficients.iter().zip(m).map(|(a, m)| (a * m).abs()).sum::<f64>() + offset.abs();
-        let rounding = rounding_of_norm(precision, totals.rows)
-            * terms.max(exact.iter().fold(0.0, |a, mu| a.max(mu.abs())));
+        let largest_term = terms.max(exact.iter().fold(0.0, |a, mu| a.max(mu.abs())));
+        let is_measured = !totals.is_weighted && !kernel_sums.packing().device().is_gpu();
+        let Rounding { bias, error } = match precision {
+            Precision::Double => Rounding::in_double(totals.rows, largest_term),
+            _ if is_measured => Rounding::in_mixed(projector.excess(totals.rows), largest_term),
+            // With weights there are fewer rows than it seems, and a GPU adds in another order.
+            _ => Rounding { bias: 0.0, error: projector.excess(totals.rows).hypot(5e-9 * largest_term) },
+        };
         Ok(EstimatedNorm {
-            squared: linalg::dot(&coefficients, m) + offset + mean,
-            standard_error: (sampling + rounding * rounding).sqrt(),
+            squared: linalg::dot(&coefficients, m) + offset + mean - bias,
+            standard_error: (sampling + error * error).sqrt(),
             squared_residual: mean - ridge * linalg::dot(&coefficients, &coefficients),
         })
     });
@@ -104,17 +116,35 @@ pub(super) fn solve(sums: &LandmarkSums, watch: Watch) -> Result<Landmarks> {
     })
 }
 
-/// The rounding of ‖μ‖², relative to the terms that it is a sum of.
-///
-/// In f64 it is that of a sum over n rows, a random walk of n roundings. Sums over landmarks do better than this; a sum over all
-/// pairs, with which the number is compared, does not, for example where rows repeat.
-///
-/// In f32 it is a bias more than an error: α is fitted to m with its rounding e, so that αᵀm is too large by eᵀ(K + ε·I)⁻¹e, which
-/// the control points do not show. It is 3e-9 with 20,000 rows and Gaussian kernels, and less with more rows.
-fn rounding_of_norm(precision: Precision, rows: u64) -> f64 {
-    match precision {
-        Precision::Double => (4.0 + (rows as f64).sqrt()) * f64::EPSILON,
-        _ => 5e-9,
+/// What rounding adds to ‖μ‖², and the standard error that it leaves.
+struct Rounding {
+    bias: f64,
+    error: f64,
+}
+
+impl Rounding {
+    /// That of a sum over n rows, a random walk of n roundings of the largest term. Sums over landmarks do better than this; a sum
+    /// over all pairs, with which the number is compared, does not, for example where rows repeat.
+    fn in_double(rows: u64, largest_term: f64) -> Rounding {
+        Rounding { bias: 0.0, error: (4.0 + (rows as f64).sqrt()) * f64::EPSILON * largest_term }
+    }
+
+    /// α is fitted to m with its rounding e, so that αᵀm is too large by `excess` = E eᵀ(K + ε·I)⁻¹e, which the control points do not
+    /// show. What is left was measured against all pairs in f64, on 20,000 to 150,000 rows of one to five columns
+    /// (`bench/landmark_error.py`): up to 1e-9 where the largest term is near 3, and a fraction of the bias.
+    fn in_mixed(excess: f64, largest_term: f64) -> Rounding {
+        Rounding { bias: excess, error: (0.5 * excess).hypot(6e-10 * largest_term) }
+    }
+}
+
+/// The rounding that a kernel value has in a sum in f32, relative to the values, root mean square. It is that of the partial sums,
+/// longer with fewer lanes: what the sums at landmarks and at control points share, the rounding of the value, is no part of the
+/// excess. Measured (`bench/landmark_error.py`, cases of 20,000 rows).
+fn rounding_of_value() -> f64 {
+    match instruction_set() {
+        "avx512" => 1.1e-7,
+        "avx2" => 2.1e-7,
+        _ => 3.9e-7,
     }
 }
 
@@ -126,6 +156,8 @@ pub(super) struct Projector {
     completion: Option<(Vec<f64>, Vec<f64>)>,
     ridge: f64,
     count: usize,
+    /// The mean of the squared entries of K.
+    mean_square: f64,
 }
 
 /// α and the constant.
@@ -150,12 +182,13 @@ impl Projector {
         let largest = points.rows().enumerate().map(diagonal).fold(0.0, f64::max);
         if largest <= 0.0 {
             let completion = completion.map(|g| (g, vec![]));
-            return Ok(Projector { factor: None, completion, ridge: 0.0, count });
+            return Ok(Projector { factor: None, completion, ridge: 0.0, count, mean_square: 0.0 });
         }
         let least = rounding * count as f64 * largest;
         for power in 0..TRIES {
             let ridge = least * 10f64.powi(power);
             let mut matrix = sum::kernel_matrix(kernel, points);
+            let mean_square = matrix.iter().map(|k| k * k).sum::<f64>() / matrix.len() as f64;
             if let Some(g) = &completion {
                 for (row, own) in matrix.chunks_exact_mut(count).zip(g) {
                     row.iter_mut().zip(g).for_each(|(k, other)| *k += own + other);
@@ -169,7 +202,7 @@ impl Projector {
                 factor.solve(&mut ones);
                 (g, ones)
             });
-            return Ok(Projector { factor: Some(factor), completion, ridge, count });
+            return Ok(Projector { factor: Some(factor), completion, ridge, count, mean_square });
         }
         Err(Error::SingularKernelMatrix { jitter: least * 10f64.powi(TRIES - 1) })
     }
@@ -192,6 +225,21 @@ impl Projector {
         coefficients.iter_mut().zip(ones).for_each(|(a, one)| *a += multiplier * one);
         let offset = linalg::dot(g, &coefficients) - multiplier;
         Projection { coefficients, offset }
+    }
+
+    /// E eᵀ(K + ε·I)⁻¹e for the rounding e of sums over this number of rows in f32, whose parts are independent of each other. The
+    /// trace is estimated by random signs.
+    fn excess(&self, rows: u64) -> f64 {
+        let Some(factor) = &self.factor else { return 0.0 };
+        let mut rng = Pcg64::seed_from_u64(0);
+        let of_probe = |_| {
+            let signs: Vec<f64> = (0..self.count).map(|_| if rng.random() { 1.0 } else { -1.0 }).collect();
+            let mut solved = signs.clone();
+            factor.solve(&mut solved);
+            linalg::dot(&signs, &solved)
+        };
+        let trace = (0..PROBES).map(of_probe).sum::<f64>() / PROBES as f64;
+        rounding_of_value().powi(2) * self.mean_square * trace / rows as f64
     }
 
     /// ‖φ − Pφ‖² for a point with these kernel values at the landmarks and with itself.
