@@ -13,17 +13,22 @@ use rayon::prelude::*;
 
 use crate::{Error, Result};
 
-/// Pairs of rows that are looked at for each lag; of more, evenly spaced ones.
-const POSITIONS: usize = 1 << 16;
+/// Most rows that are all looked at for lags in longer steps too; of more, those at the steps.
+const FEW: usize = 1 << 16;
 
-/// Lags that are looked at; a chain that needs more is looked at in longer steps.
-const LAGS: usize = 1024;
+/// Pairs of rows that are looked at, and the lags that this makes, at least and at most; a chain that needs more lags is looked at in
+/// longer steps.
+const PAIRS: usize = 1 << 24;
+const LAGS: (usize, usize) = (16, 1024);
 
 /// How much longer the steps become each time.
-const LONGER: usize = 8;
+const LONGER: usize = 4;
 
 /// Lags whose covariances are computed at once.
 const AT_ONCE: usize = 8;
+
+/// Distances at which rows are taken to be independent of each other, as parts of all rows.
+const FAR: usize = 16;
 
 /// Which rows are successive draws of one chain.
 ///
@@ -140,67 +145,111 @@ impl Chains {
         self.lengths().max().unwrap_or(0)
     }
 
-    /// The mean of a function of the two rows over pairs that are `lag` steps apart, over all of them or evenly spaced
-    /// [`POSITIONS`]; 0 where there is none.
+    /// The mean of a function of the two rows over all pairs that are `lag` steps apart; 0 where there is none.
     fn mean_at(&self, lag: usize, pair: &(impl Fn(usize, usize) -> f64 + Sync)) -> f64 {
-        let starts: usize = self.lengths().map(|length| length.saturating_sub(lag)).sum();
-        let step = starts.div_ceil(POSITIONS).max(1);
-        let (mut sum, mut count, mut skipped) = (0.0, 0usize, 0);
-        for chain in self.iter() {
-            let here = chain.len().saturating_sub(lag);
-            let mut at = skipped;
-            while at < here {
-                sum += pair(chain[at], chain[at + lag]);
-                count += 1;
-                at += step;
-            }
-            skipped = at - here;
+        let (mut sum, mut count) = (0.0, 0);
+        for chain in self.iter().filter(|chain| chain.len() > lag) {
+            count += chain.len() - lag;
+            sum += chain.iter().zip(&chain[lag..]).map(|(&a, &b)| pair(a, b)).sum::<f64>();
         }
         if count == 0 { 0.0 } else { sum / count as f64 }
     }
+
+    /// The mean of a function of the two rows over pairs that are far apart. Every row is in as many of them as any other, so that
+    /// what is only of one row has the mean that it has over all rows.
+    fn mean_far(&self, pair: &(impl Fn(usize, usize) -> f64 + Sync)) -> f64 {
+        let rows = &self.rows;
+        let of = |place: usize| {
+            // Between an eighth of the rows and seven eighths, and never at regular distances.
+            let part = 0.125 + 0.75 * ((place as f64 + 0.5) * GOLDEN).fract();
+            let by = (part * rows.len() as f64) as usize;
+            let partners = rows[by..].iter().chain(&rows[..by]);
+            rows.iter().zip(partners).map(|(&a, &b)| pair(a, b)).sum::<f64>() / rows.len() as f64
+        };
+        let means: Vec<f64> = (0..FAR).into_par_iter().map(of).collect();
+        means.iter().sum::<f64>() / FAR as f64
+    }
 }
 
+/// The golden ratio.
+const GOLDEN: f64 = 1.618_033_988_749_895;
+
 /// The covariances of draws at every lag, as far as they were asked for.
+///
+/// They are means of a function of two rows. Where it is centred, its mean over all pairs of rows is 0. Where it is not, or where only
+/// some of the rows are looked at, whose own mean is another one, the mean over pairs that are far apart is taken off: a constant that
+/// is left in all covariances is taken for a chain that never forgets.
 pub(crate) struct Autocovariance<'a, F> {
     chains: &'a Chains,
     /// γ(0).
     variance: f64,
     pair: F,
     step: usize,
+    /// The rows that are looked at where these are not all.
+    some: Option<Chains>,
+    /// The mean over pairs that are far apart, where it is taken off.
+    far: Option<f64>,
     /// γ at 1, 2, … steps.
     known: Vec<f64>,
 }
 
 impl<'a, F: Fn(usize, usize) -> f64 + Sync> Autocovariance<'a, F> {
-    /// With γ(0) and what the mean over pairs of rows is taken of.
-    pub(crate) fn new(chains: &'a Chains, variance: f64, pair: F) -> Autocovariance<'a, F> {
-        Autocovariance { chains, variance, pair, step: 1, known: Vec::new() }
+    /// With γ(0), what the mean over pairs of rows is taken of, and whether that is centred.
+    pub(crate) fn new(chains: &'a Chains, variance: f64, pair: F, is_centred: bool) -> Autocovariance<'a, F> {
+        let far = (!is_centred).then(|| chains.mean_far(&pair));
+        Autocovariance { chains, variance, pair, step: 1, some: None, far, known: Vec::new() }
+    }
+
+    /// The long-run variance around the mean of all draws. This mean follows them, which takes σ²/n off each covariance; this `part`
+    /// of it is added back.
+    pub(crate) fn long_run(&mut self, part: f64) -> f64 {
+        let plain = self.summed_up(0.0);
+        // Pairs that are far apart do not have the part of pairs that are near, σ²/n, in their mean.
+        let missing = if self.far.is_some() { part - 1.0 } else { part };
+        self.summed_up(missing * plain / self.chains.draws() as f64)
     }
 
     /// γ(0) + 2 Σ γ(l), with `offset` added to each covariance. It is no less than γ(0)/log₁₀ n, since what antithetic chains
     /// gain beyond that is noise.
-    pub(crate) fn long_run(&mut self, offset: f64) -> f64 {
+    fn summed_up(&mut self, offset: f64) -> f64 {
         let draws = self.chains.draws() as f64;
-        let least = (self.variance + offset) / draws.log10().max(1.0);
         loop {
-            let lags = (self.chains.longest().max(1) - 1) / self.step;
-            let (sum, has_ended) = self.summed(offset, lags.min(LAGS));
-            if has_ended || lags <= LAGS {
+            let (rows, spacing) = self.rows();
+            let (fewest, most) = LAGS;
+            let lags = (rows.longest().max(1) - 1) / spacing;
+            let most = (PAIRS / rows.draws().max(1)).clamp(fewest, most);
+            let (sum, has_ended) = self.summed(offset, lags.min(most));
+            if has_ended || lags <= most {
+                let least = (self.at(0, 0) + offset) / draws.log10().max(1.0);
                 return (sum * self.step as f64).max(least);
             }
             // The last lags that were looked at still have something to say.
             self.step *= LONGER;
             self.known.clear();
+            if self.chains.draws() > FEW {
+                let some = self.chains.every(self.step);
+                self.far = Some(some.mean_far(&self.pair));
+                self.some = Some(some);
+            }
+        }
+    }
+
+    /// The rows that are looked at, and how many of them are a step.
+    fn rows(&self) -> (&Chains, usize) {
+        match &self.some {
+            Some(some) => (some, 1),
+            None => (self.chains, self.step),
         }
     }
 
     /// The sum over pairs of lags while these are positive, none larger than the one before, and whether one ended it that
     /// is not, before `most` lags did.
     fn summed(&mut self, offset: f64, most: usize) -> (f64, bool) {
+        let own = self.at(0, most) + offset;
         if most == 0 {
-            return (self.variance + offset, true);
+            return (own, true);
         }
-        let (mut sum, mut last, mut lag) = (-(self.variance + offset), f64::INFINITY, 0);
+        let (mut sum, mut last, mut lag) = (-own, f64::INFINITY, 0);
         while lag < most {
             let both = self.at(lag, most) + self.at(lag + 1, most) + 2.0 * offset;
             // Not a number, too, ends it.
@@ -215,8 +264,9 @@ impl<'a, F: Fn(usize, usize) -> f64 + Sync> Autocovariance<'a, F> {
     }
 
     fn at(&mut self, lag: usize, most: usize) -> f64 {
+        let far = self.far.unwrap_or(0.0);
         if lag == 0 {
-            return self.variance;
+            return self.variance - far;
         }
         if lag > self.known.len() {
             let from = self.known.len() + 1;
@@ -227,7 +277,8 @@ impl<'a, F: Fn(usize, usize) -> f64 + Sync> Autocovariance<'a, F> {
                 _ => AT_ONCE,
             };
             let to = (from + more).max(lag + 1).min(most + 1);
-            let of = |lag: usize| self.chains.mean_at(lag * self.step, &self.pair);
+            let (rows, spacing) = self.rows();
+            let of = |lag: usize| rows.mean_at(lag * spacing, &self.pair) - far;
             let more: Vec<f64> = (from..to).into_par_iter().map(of).collect();
             self.known.extend(more);
         }

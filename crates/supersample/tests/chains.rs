@@ -239,6 +239,32 @@ fn rows_in_no_order_and_single_draws_are_independent() {
 }
 
 /// Two-dimensional chains of which every other has the correlation r, and the others −r; the marginals are the same.
+/// More rows than the mean embedding is made of here, and more than are all looked at: a constant that is left in all covariances
+/// would be taken for a chain that never forgets.
+#[test]
+fn very_many_rows_are_no_fewer_draws_than_they_are() {
+    let n = 80_000;
+    for seed in 0..3 {
+        let mut rng = rng(seed);
+        let values = autoregressive(1, n, D, 0.0, &mut rng);
+        // Rows with heavy tails: μ varies much from row to row.
+        let heavy = values.chunks_exact(D).flat_map(|row| {
+            let by = 1.0 / rng.random::<f64>().max(0.01);
+            row.iter().map(move |x| x * by)
+        });
+        for values in [values.clone(), heavy.collect()] {
+            let ratio = diagnosed(rows(values, D)).kernel_ess / n as f64;
+            assert!((ratio - 1.0).abs() < 0.05, "{seed}: {ratio}");
+        }
+    }
+    // Chains that take steps of several lengths to look at.
+    for (phi, within) in [(0.5, 0.05), (0.97, 0.15), (0.998, 0.5)] {
+        let values = autoregressive(2, n, D, phi, &mut rng(5));
+        let ratio = in_chains(values, D, 2).kernel_ess / true_ess(2, n, D, phi);
+        assert!((ratio.ln()).abs() < within, "{phi}: {ratio}");
+    }
+}
+
 fn correlated(r: f64, rng: &mut Pcg64) -> Vec<f64> {
     let mut values = autoregressive(4, 500, 2, 0.5, rng);
     for (i, row) in values.chunks_exact_mut(2).enumerate() {

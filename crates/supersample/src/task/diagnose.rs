@@ -131,6 +131,12 @@ impl Problem {
             Some(chains) => Cow::Borrowed(chains),
             None => Cow::Owned(Chains::one(points.len())),
         };
+        // Where μ is that of some of the rows, or is known by some of them.
+        let is_exact = step(points.len()) == 1
+            || match self.shares() {
+                None => norm.is_some(),
+                Some(_) => norm.is_some() && means.is_some(),
+            };
         let norm_and_means = match (self.shares(), norm, means) {
             (None, Some(norm), _) => (norm, None),
             (None, None, _) => (self.compared(&chains.every(step(points.len())), watch)?.1, None),
@@ -144,7 +150,7 @@ impl Problem {
         let centred = Centred::new(self.kernel(), points, self.shares(), norm, means.as_deref());
         let spread = self.samples.mean_diagonal().ok_or(Error::UnknownNorm)? - norm;
         go_on(watch)?;
-        Ok((chains.clone(), spread, centred.long_run(&chains)))
+        Ok((chains.clone(), spread, centred.long_run(&chains, is_exact)))
     }
 
     /// μ at all rows: exact, or of a sample of them by weight where they are many.
@@ -329,26 +335,28 @@ impl<'a> Centred<'a> {
         chains.iter().flatten().map(of).sum::<f64>() / chains.draws() as f64
     }
 
-    /// The long-run variance of all draws around their common mean.
-    fn long_run(&self, chains: &Chains) -> f64 {
-        long_run(chains, self.variance(chains), |a, b| self.pair(a, b))
+    /// The long-run variance of all draws around their common mean; `is_exact` where μ is that of all draws.
+    fn long_run(&self, chains: &Chains, is_exact: bool) -> f64 {
+        long_run(chains, self.variance(chains), |a, b| self.pair(a, b), is_exact)
     }
 
     /// The long-run variance of the draws of each chain around its own mean. That mean follows its draws, which takes σ²/N off each
     /// covariance.
     fn within(&self, chains: &Chains) -> f64 {
-        let mut covariance = Autocovariance::new(chains, self.variance(chains), |a, b| self.pair(a, b));
-        let plain = covariance.long_run(0.0);
-        covariance.long_run(plain * chains.count() as f64 / chains.draws() as f64)
+        let pair = |a, b| self.pair(a, b);
+        Autocovariance::new(chains, self.variance(chains), pair, true).long_run(chains.count() as f64)
     }
 }
 
-/// The long-run variance of draws around their common mean. That mean follows the draws, which takes σ²/n off each
-/// covariance; the noise that Geyer's rule lets through adds about half as much, so that half of it is added back
-/// (`bench/kernel_ess.py`: without it chains of few independent draws seem up to 7 % better than they are, with all of it
-/// 12 % worse).
-pub(super) fn long_run(chains: &Chains, variance: f64, pair: impl Fn(usize, usize) -> f64 + Sync) -> f64 {
-    let mut covariance = Autocovariance::new(chains, variance, pair);
-    let plain = covariance.long_run(0.0);
-    covariance.long_run(0.5 * plain / chains.draws() as f64)
+/// The long-run variance of draws around their common mean; `pair` is centred where its mean over all pairs of draws is 0. The mean
+/// follows the draws, which takes σ²/n off each covariance; the noise that Geyer's rule lets through adds about half as much, so that
+/// half of it is added back (`bench/kernel_ess.py`: without it chains of few independent draws seem up to 7 % better than they
+/// are, with all of it 12 % worse).
+pub(super) fn long_run(
+    chains: &Chains,
+    variance: f64,
+    pair: impl Fn(usize, usize) -> f64 + Sync,
+    is_centred: bool,
+) -> f64 {
+    Autocovariance::new(chains, variance, pair, is_centred).long_run(0.5)
 }

@@ -130,7 +130,7 @@ impl Own<'_> {
         let weighed = |a: usize, b: usize| factor(a) * factor(b) * pair(a, b);
         let count = self.chains.draws() as f64;
         let variance = self.chains.iter().flatten().map(|&row| weighed(row, row)).sum::<f64>() / count;
-        (long_run(self.chains, variance, weighed) / count).sqrt()
+        (long_run(self.chains, variance, weighed, true) / count).sqrt()
     }
 }
 
