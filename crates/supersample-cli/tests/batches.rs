@@ -108,6 +108,11 @@ fn a_large_record_batch_counts() {
     let refused = desk.refused("d.arrow -n 5 --pool-rows 2000 --max-memory 6M");
     assert!(refused.contains("a record batch of the files takes 3.2"), "{refused}");
     assert!(refused.contains("write smaller record batches or a Parquet file, or allow 6.4"), "{refused}");
+    // What is named is enough.
+    let (_, enough) = refused.split_once("or allow ").unwrap();
+    let enough: f64 = enough.trim().strip_suffix(" MiB").unwrap().parse().unwrap();
+    let told = desk.run(&format!("herd d.arrow -n 5 --pool-rows 2000 --max-memory {enough}M -o o.csv"));
+    assert!(!String::from_utf8(told.stderr).unwrap().contains("a record batch"));
     let (_, told) = desk.ran("herd d.arrow -n 5 --pool-rows 2000 --max-memory 100M -o o.csv");
     let (_, of_parquet) = {
         many(&desk, "d.parquet", false);

@@ -241,6 +241,23 @@ fn each_value_gets_the_set_of_a_file_of_its_own() {
         let group = &json["each"]["groups"][site];
         assert_eq!((&group["value"], &group["rows"]), (&site.to_string().into(), &own.len().into()));
     }
+    // Sorted rows are in the order of the file, whatever their values.
+    let by_site = desk.read("o.csv");
+    desk.ran(
+        "thin pool.csv -n 12 --columns a,b,y --each site --indices s -o s.csv --sorted --weights simplex --total 6",
+    );
+    let mut in_order = chosen.clone();
+    in_order.sort_unstable();
+    assert_eq!(numbers(&desk.read("s")), in_order);
+    let sorted = desk.read("s.csv");
+    let mut sum = 0.0;
+    for (line, row) in sorted.lines().skip(1).zip(&in_order) {
+        let (row_in_file, weight) = line.rsplit_once(',').unwrap();
+        assert!(by_site.lines().any(|line| line == row_in_file), "{line}");
+        assert!(row_in_file.ends_with(&format!(",{row}")), "{line}");
+        sum += weight.parse::<f64>().unwrap();
+    }
+    assert!((sum - 18.0).abs() < 1e-9, "{sum}");
     for (words, said) in [
         ("-n auto", "-n auto cannot be used with --each"),
         ("-n 5 --match target.csv", "--match cannot be used with --each"),

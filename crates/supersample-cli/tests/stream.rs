@@ -125,3 +125,106 @@ fn weights_and_formats_are_those_of_thin() {
     desk.ran(&format!("stream d.csv {FEW} --columns mu,tau -o o.npy"));
     desk.ran("info o.npy");
 }
+
+/// What a run says that reads this from a pipe.
+fn fed(desk: &Desk, words: &str, text: &str) -> (Option<i32>, String) {
+    let mut child = piped(desk, words);
+    let mut pipe = child.stdin.take().unwrap();
+    let text = text.to_string();
+    let writer = std::thread::spawn(move || pipe.write_all(text.as_bytes()));
+    let found = child.wait_with_output().unwrap();
+    let _ = writer.join();
+    (found.status.code(), String::from_utf8(found.stderr).unwrap())
+}
+
+#[test]
+fn an_interrupt_is_answered_while_a_pipe_is_silent_and_half_a_row_is_no_row() {
+    let desk = Desk::new();
+    let mut child = piped(&desk, "stream - -n 5 -o o.csv --indices i.txt --every 300");
+    let mut pipe = child.stdin.take().unwrap();
+    // The last row would have a valid number with any part of its digits.
+    pipe.write_all(format!("{}1,2,3,4", posterior(300)).as_bytes()).unwrap();
+    pipe.flush().unwrap();
+    wait_for("the first outputs", || desk.files().iter().any(|name| name == "i.txt"));
+    signal(&child, "-INT");
+    // The pipe stays open: nothing but the signal ends the run.
+    let found = child.wait_with_output().unwrap();
+    let said = String::from_utf8(found.stderr).unwrap();
+    assert_eq!(found.status.code(), Some(130), "{said}");
+    assert!(said.contains("5 rows of 300 that were read once; interrupted"), "{said}");
+    drop(pipe);
+}
+
+#[test]
+fn rows_before_one_that_is_refused_are_written() {
+    let desk = Desk::new();
+    let text = posterior(1000);
+    desk.write("d.csv", &text);
+    desk.ran("stream d.csv -n 5 -o whole.csv --indices whole.txt");
+    for (bad, said) in [("1,2,3\n", "row 1001 (line 1002) has 3 fields"), ("1,2,nan,4\n", "is nan")] {
+        desk.write("o.csv", "older\n");
+        let (code, told) =
+            fed(&desk, "stream - -n 5 -o o.csv --indices i.txt", &format!("{text}{bad}1,2,3,4\n"));
+        assert_eq!(code, Some(2), "{told}");
+        assert!(told.contains("the input is used up to its first 1,000 rows"), "{told}");
+        assert!(told.contains(said) && told.contains("o.partial.csv (the rows)"), "{told}");
+        assert_eq!(
+            (desk.read("o.csv").as_str(), desk.read("o.partial.csv")),
+            ("older\n", desk.read("whole.csv"))
+        );
+        assert_eq!(desk.read("i.txt"), desk.read("whole.txt"));
+        assert!(told.contains("\no.csv was kept, and the partial result is o.partial.csv"), "{told}");
+        for name in ["i.txt", "o.partial.csv"] {
+            std::fs::remove_file(desk.path(name)).unwrap();
+        }
+    }
+    // Nothing can be written of no rows, and a file can be read again.
+    let (code, told) = fed(&desk, "stream - -n 5 -o new.csv", "a,b\n3\n");
+    assert!(code == Some(2) && told.contains("has 1 fields"), "{told}");
+    desk.write("bad.csv", format!("{text}1,2,3\n"));
+    assert!(!desk.run("stream bad.csv -n 5 -o new.csv").status.success());
+    assert!(!desk.files().iter().any(|name| name.starts_with("new")), "{:?}", desk.files());
+}
+
+#[test]
+fn rows_that_are_left_out_count_in_the_numbers() {
+    let desk = Desk::new();
+    let holes: String = posterior(400)
+        .split_inclusive('\n')
+        .enumerate()
+        .map(|(i, line)| format!("{line}{}", if i > 0 && i % 7 == 0 { "nan,1,2,3\n1,,2,3\n" } else { "" }))
+        .collect();
+    desk.write("d.csv", &holes);
+    let few = "-n 20 --search 0 --drop-na";
+    desk.ran(&format!("thin d.csv {few} --indices thin.txt -o thin.csv"));
+    let rows = desk.read("thin.txt");
+    for words in ["d.csv", "d.csv --every 30", "-", "- --every 30", "- --every 1"] {
+        let (code, told) = fed(&desk, &format!("stream {words} {few} --indices i.txt -o o.csv"), &holes);
+        assert_eq!((code, desk.read("i.txt")), (Some(0), rows.clone()), "{words}: {told}");
+        assert!(told.contains("note: 114 of 514 rows have a missing value"), "{told}");
+        let numbers: Vec<String> = desk
+            .read("o.csv")
+            .lines()
+            .skip(1)
+            .map(|line| format!("{}\n", line.rsplit(',').next().unwrap()))
+            .collect();
+        assert_eq!(numbers.concat(), rows);
+    }
+}
+
+#[test]
+fn pipes_are_cut_between_rows_and_a_part_of_them_may_be_empty() {
+    let desk = Desk::new();
+    let most = 16_384;
+    let rows = |count: usize| (0..count).map(|i| format!("{i},x\n")).collect::<String>();
+    for (text, chosen) in [
+        // A last part of a blank line, of a row that is left out, and of the rest of a quoted text.
+        (format!("a,t\n{}\n \n", rows(most)), most),
+        (format!("a,t\n{}nan,x\n", rows(most)), most),
+        (format!("a,t\n{}7,\"one\ntwo\"\n8,x\n", rows(most - 1)), most + 1),
+    ] {
+        let (code, told) = fed(&desk, "stream - -n 3 --search 0 --drop-na -o o.csv", &text);
+        assert_eq!(code, Some(0), "{told}");
+        assert!(told.contains(&format!("3 rows of {},{:03}", chosen / 1000, chosen % 1000)), "{told}");
+    }
+}

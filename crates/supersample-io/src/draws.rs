@@ -203,11 +203,7 @@ impl Draws {
         let (values, functions, weights) = (Vec::new(), Vec::new(), None);
         let mut draws = Draws { choice, values, functions, weights, files, notes, group_column: None };
         if draws.len() == 0 {
-            let error = refused!(
-                "all {} rows have a missing value in a used column, so --drop-na leaves no rows; leave out columns \
-                 with many missing values with --exclude",
-                draws.dropped_na()
-            );
+            let error = Error::AllMissing { rows: draws.dropped_na() };
             return Err(error.in_file(&draws.files[0].path));
         }
         if reading.group_column.is_some() {

@@ -110,6 +110,15 @@ pub enum Error {
     /// There is a header but nothing below it.
     #[error("the file has a header but no rows; at least one row of numbers is needed")]
     NoRows,
+    /// Every row has a missing value in a used column, and such rows are left out.
+    #[error(
+        "all {rows} rows have a missing value in a used column, so --drop-na leaves no rows; leave out columns with many \
+         missing values with --exclude"
+    )]
+    AllMissing {
+        /// Number of rows.
+        rows: usize,
+    },
     /// Some bytes are not text.
     #[error(
         "line {line} is not UTF-8 text; save the file as UTF-8 (an unknown binary format must be converted first)"

@@ -30,6 +30,9 @@ pub(crate) trait Sink {
     /// Announces the expected number of parameter values.
     fn expect(&mut self, _numbers: usize) {}
 
+    /// A row was left out, after this number of used rows of all files.
+    fn leave_out(&mut self, _after: usize) {}
+
     /// Rows that follow those before: the parameters row by row (NaN where a missing value was to be kept), and a weight
     /// each where there is a column of them. `part` says how much of the file has been read, from 0 to 1.
     fn take(&mut self, values: &[f64], weights: &[f64], part: f64) -> Result<()>;

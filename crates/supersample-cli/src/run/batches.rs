@@ -15,7 +15,7 @@ use super::input::{Input, checked};
 use crate::plan::{ChoosePlan, WeightsPlan};
 use crate::terminal::interrupt;
 use crate::terminal::progress::Progress;
-use crate::words::{count, counted, in_units};
+use crate::words::{count, counted, in_units, in_units_above};
 
 /// Bytes of numbers in a batch: at most this, and this part of the memory that is allowed.
 const BATCH_BYTES: u64 = 8 << 20;
@@ -56,7 +56,7 @@ pub(super) fn without_blocks(plan: &ChoosePlan) -> Result<Choose> {
             "a record batch of the files takes {} when it is read, more than half of what --max-memory allows; \
              write smaller record batches or a Parquet file, or allow {}",
             in_units(block),
-            in_units(2 * block)
+            in_units_above(2 * block)
         );
         choose.compute.max_memory = Some(limit - block);
     }

@@ -52,14 +52,21 @@ pub(super) fn choose(
             EachGroup { value, rows: group.rows, chosen, numbers }
         })
         .collect();
-    let all: Vec<usize> = groups.iter().flat_map(|group| group.chosen.rows.iter().copied()).collect();
-    let weights: Option<Vec<f64>> = plan.choose.weights.map(|_| {
+    let mut all: Vec<usize> = groups.iter().flat_map(|group| group.chosen.rows.iter().copied()).collect();
+    let mut weights: Option<Vec<f64>> = plan.choose.weights.map(|_| {
         let of = |group: &EachGroup| match &group.chosen.weights {
             Some(found) => found.weights.iter().map(|weight| weight * plan.total).collect(),
             None => vec![plan.total / group.numbers.len() as f64; group.numbers.len()],
         };
         groups.iter().flat_map(of).collect()
     });
+    if plan.sorted {
+        // The sets are sorted each for itself; the values may take turns in the files.
+        let mut order: Vec<usize> = (0..all.len()).collect();
+        order.sort_by_key(|&place| all[place]);
+        weights = weights.map(|weights| order.iter().map(|&place| weights[place]).collect());
+        all = order.iter().map(|&place| all[place]).collect();
+    }
     files.write_rows(|out| Ok(draws.write_rows(&all, weights.as_deref(), format, out)?));
     let report = EachReport {
         run: this_run(plan.choose.stop, None),
@@ -71,7 +78,8 @@ pub(super) fn choose(
         notes,
         warnings,
     };
-    files.write_each(&report);
+    let numbers: Vec<usize> = all.iter().map(|&row| draws.row_number(row)).collect();
+    files.write_each(&report, &numbers);
     let is_not_calibrated = |group: &EachGroup| super::choose::is_not_calibrated(plan, &group.chosen);
     let is_missed = report.missed() > 0 || report.groups.iter().any(is_not_calibrated);
     let outcome = if is_missed { Outcome::NotReached } else { Outcome::Done };

@@ -16,6 +16,7 @@ mod info;
 mod input;
 mod manual;
 mod other;
+mod pipe;
 mod sample;
 mod scores;
 mod stream;
@@ -82,8 +83,9 @@ fn with_outputs(
         say(&text);
     }
     // Printed even without a summary: otherwise users would look in the wrong file.
+    let why = if outcome == Outcome::Interrupted { "interrupted: " } else { "" };
     for (old, new) in &files.kept {
-        say(&format!("interrupted: {old} was kept, and the partial result is {new}\n"));
+        say(&format!("{why}{old} was kept, and the partial result is {new}\n"));
     }
     ensure!(files.failures.is_empty(), "{}", files.complaint());
     Ok(outcome)
@@ -170,11 +172,10 @@ impl Files {
         Finished { outcome: Outcome::of(report), text: report.to_text() }
     }
 
-    /// Writes the row numbers and the JSON of a set for each value.
-    fn write_each(&mut self, report: &EachReport) {
+    /// Writes the row numbers of all sets, and the JSON of a set for each value.
+    fn write_each(&mut self, report: &EachReport, numbers: &[usize]) {
         if let Some(indices) = self.indices.take() {
-            let numbers = report.groups.iter().flat_map(|group| &group.numbers);
-            self.put(indices, "", |out| Ok(numbers.clone().try_for_each(|row| writeln!(out, "{row}"))?));
+            self.put(indices, "", |out| Ok(numbers.iter().try_for_each(|row| writeln!(out, "{row}"))?));
         }
         if let Some(json) = self.json.take() {
             self.put(json, "", |out| Ok(out.write_all(report.to_json().as_bytes())?));

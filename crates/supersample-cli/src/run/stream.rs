@@ -1,7 +1,7 @@
 //! Verb `stream`: rows of files or of a pipe, each read once, and the subset of those so far.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
 
@@ -9,9 +9,12 @@ use anyhow::{Context, Error, Result, bail, ensure};
 use supersample::task::stream::Stream;
 use supersample::task::{Chosen, Ended, Measure, Target};
 use supersample::{Points, Watch, unwatched};
-use supersample_io::{Batch, BatchSize, Column, Draws, Format, Frame, OutputFormat};
+use supersample_io::{
+    Batch, BatchSize, Column, Draws, Format, Frame, Note, OutputFormat, Reading, Selection,
+};
 use tempfile::NamedTempFile;
 
+use super::pipe::Pipe;
 use super::{Files, Finished, Outcome, check_stdout, with_outputs};
 use crate::plan::StreamPlan;
 use crate::terminal::interrupt;
@@ -37,6 +40,10 @@ struct State<'p> {
     next: Option<usize>,
     /// Whether this run has written its outputs before.
     has_written: bool,
+    /// Whether rows came from a pipe, which cannot be read again.
+    has_piped: bool,
+    /// Rows that were left out for a missing value: for each the number of rows of the stream before it.
+    left_out: Vec<usize>,
 }
 
 /// Carries out a plan of `stream`.
@@ -44,7 +51,15 @@ pub(crate) fn stream(plan: &StreamPlan) -> Result<Outcome> {
     check_stdout(&plan.outputs);
     with_outputs(&plan.outputs, plan.threads, plan.quiet, |files| {
         let stream = Stream::new(plan.choose.clone())?;
-        let mut state = State { plan, stream, names: Vec::new(), next: plan.every, has_written: false };
+        let mut state = State {
+            plan,
+            stream,
+            names: Vec::new(),
+            next: plan.every,
+            has_written: false,
+            has_piped: false,
+            left_out: Vec::new(),
+        };
         let progress = Progress::percent(plan.quiet, "reading once");
         interrupt::can_end_early(true);
         let read = state.read(&progress);
@@ -52,9 +67,13 @@ pub(crate) fn stream(plan: &StreamPlan) -> Result<Outcome> {
         let is_interrupted = interrupt::requested();
         // After one that has ended the input, the next Ctrl-C ends the program.
         interrupt::can_end_early(!is_interrupted);
-        if !is_interrupted {
-            read?;
-        }
+        let failure = if is_interrupted { None } else { read.err() };
+        let failure = match failure {
+            // The rows before it are gone with the pipe, unless they are written now.
+            Some(error) if state.has_piped && state.stream.rows() > 0 => Some(error),
+            Some(error) => return Err(error),
+            None => None,
+        };
         ensure!(!is_interrupted || state.stream.rows() > 0, supersample::Error::Interrupted);
         ensure!(state.stream.rows() > 0, "the input has no rows");
         let (target, chosen) = state.chosen(&|_| {
@@ -62,8 +81,13 @@ pub(crate) fn stream(plan: &StreamPlan) -> Result<Outcome> {
         })?;
         let is_interrupted = is_interrupted || chosen.ended == Ended::Interrupted;
         // What this run has written before may be replaced.
-        files.is_partial = is_interrupted && !state.has_written;
+        files.is_partial = (is_interrupted || failure.is_some()) && !state.has_written;
         state.write(files, &target, &chosen);
+        if let Some(error) = failure {
+            let error = anyhow::anyhow!(words::said(&error));
+            let rows = counted(state.stream.rows(), "row");
+            files.failed(error.context(format!("the input is used up to its first {rows}")));
+        }
         let outcome = if is_interrupted { Outcome::Interrupted } else { Outcome::Done };
         Ok(Finished { outcome, text: state.summary(&target, &chosen, is_interrupted) })
     })
@@ -76,76 +100,110 @@ impl State<'_> {
         let is_pipe =
             |path: &Path| path.as_os_str() == "-" || path.exists() && !path.is_file() && !path.is_dir();
         if !files.iter().any(|path| is_pipe(path)) {
-            return self.read_files(files, progress);
+            return self.read_files(files, &self.plan.draws.reading(), progress);
         }
         for path in files {
             match is_pipe(path) {
-                true if path.as_os_str() == "-" => self.read_pipe(path, io::stdin().lock(), progress)?,
+                true if path.as_os_str() == "-" => self.read_pipe(path, Pipe::new(io::stdin()), progress)?,
                 true => {
                     let file = File::open(path).with_context(|| path.display().to_string())?;
-                    self.read_pipe(path, BufReader::new(file), progress)?;
+                    self.read_pipe(path, Pipe::new(file), progress)?;
                 }
-                false => self.read_files(&[path], progress)?,
+                false => self.read_files(&[path], &self.plan.draws.reading(), progress)?,
             }
         }
         Ok(())
     }
 
     /// Adds the rows of files. How far it has come is said unless a file is a part of something longer.
-    fn read_files(&mut self, files: &[impl AsRef<Path>], progress: &Progress) -> Result<()> {
-        let reading = self.plan.draws.reading();
-        Draws::check_batches(files, &reading)?;
+    fn read_files(
+        &mut self,
+        files: &[impl AsRef<Path>],
+        reading: &Reading<'_>,
+        progress: &Progress,
+    ) -> Result<()> {
+        Draws::check_batches(files, reading)?;
         let mut outcome = Ok(());
-        let read = Draws::in_batches(files, &reading, BatchSize::Bytes(BATCH_BYTES), &mut |batch| {
+        let (first, known) = (self.stream.rows(), self.left_out.len());
+        let read = Draws::in_batches(files, reading, BatchSize::Bytes(BATCH_BYTES), &mut |batch| {
             progress.part(batch.fraction);
+            self.left_out.extend(batch.left_out.iter().map(|after| first + after));
             outcome = self.add(&batch);
             if outcome.is_ok() { interrupt::asked_to_end() } else { ControlFlow::Break(()) }
         });
         outcome?;
-        read?;
+        // Those after the last batch.
+        let left_out = known + read?.dropped_na();
+        self.left_out.resize(left_out, self.stream.rows());
         Ok(())
     }
 
     /// Adds the rows of a pipe as they come if they are text, which can be cut at the ends of lines.
-    fn read_pipe(&mut self, path: &Path, mut pipe: impl BufRead, progress: &Progress) -> Result<()> {
-        let mut part = NamedTempFile::new().context("a temporary file cannot be made")?;
+    fn read_pipe(&mut self, path: &Path, mut pipe: Pipe, progress: &Progress) -> Result<()> {
+        self.has_piped = true;
         let is_text = is_plain_text(pipe.fill_buf()?) && self.plan.draws.format.is_none_or(Format::is_text);
-        let named = |error: Error, part: &NamedTempFile, first: usize| {
-            let text =
-                words::said(&error).replace(&part.path().display().to_string(), &path.display().to_string());
-            match first {
-                0 => anyhow::anyhow!(text),
-                _ => {
-                    anyhow::anyhow!("{text} (lines are counted from the one after row {})", count(first - 1))
-                }
-            }
-        };
         if !is_text {
-            io::copy(&mut pipe, part.as_file_mut())
+            let mut copy = NamedTempFile::new().context("a temporary file cannot be made")?;
+            io::copy(&mut pipe, copy.as_file_mut())
                 .context("the pipe cannot be copied to a temporary file")?;
-            return self.read_files(&[part.path()], progress).map_err(|error| named(error, &part, 0));
+            return self
+                .read_files(&[copy.path()], &self.plan.draws.reading(), progress)
+                .map_err(|error| named(&error, copy.path(), path, 0));
         }
         let mut head = Vec::new();
         pipe.read_until(b'\n', &mut head)?;
         if has_numbers(&head) {
             bail!("{}: the first line of a pipe must have the names of the columns", path.display());
         }
+        let piped = Piped { head, path, progress };
+        let mut reading = self.plan.draws.reading();
         loop {
             let first = self.stream.rows();
-            let left = self.next.map_or(AT_ONCE, |next| (next - first).clamp(1, AT_ONCE));
-            let mut lines = head.clone();
-            let mut found = 0;
-            while found < left && pipe.read_until(b'\n', &mut lines)? > 0 {
-                found += 1;
+            let wanted = self.next.map_or(AT_ONCE, |next| (next - first).clamp(1, AT_ONCE));
+            let Some(lines) = Lines::read(&mut pipe, wanted)? else { return Ok(()) };
+            if let Err(error) = self.read_lines(&piped, &reading, &lines.text) {
+                if self.stream.rows() == first && !interrupt::requested() {
+                    self.read_before_fault(&piped, &reading, &lines);
+                }
+                return Err(error);
             }
-            if found == 0 {
-                return Ok(());
-            }
-            part = NamedTempFile::new().context("a temporary file cannot be made")?;
-            part.write_all(&lines).context("a temporary file cannot be written")?;
-            self.read_files(&[part.path()], progress).map_err(|error| named(error, &part, first))?;
             if interrupt::requested() {
                 return Ok(());
+            }
+            if !self.names.is_empty() {
+                // A column may hold nothing but missing values in some lines.
+                reading.selection = Selection::Only(self.names.clone());
+            }
+        }
+    }
+
+    /// Adds the rows of some lines of a pipe.
+    fn read_lines(&mut self, pipe: &Piped<'_>, reading: &Reading<'_>, lines: &[u8]) -> Result<()> {
+        let first = self.stream.rows() + self.left_out.len();
+        let mut part = NamedTempFile::new().context("a temporary file cannot be made")?;
+        part.write_all(&pipe.head)
+            .and_then(|()| part.write_all(lines))
+            .context("a temporary file cannot be written")?;
+        let Err(error) = self.read_files(&[part.path()], reading, pipe.progress) else { return Ok(()) };
+        match all_missing(&error) {
+            Some(rows) => {
+                self.left_out.resize(self.left_out.len() + rows, self.stream.rows());
+                Ok(())
+            }
+            None => Err(named(&error, part.path(), pipe.path, first)),
+        }
+    }
+
+    /// Adds the rows before the first line that is refused, by halves.
+    fn read_before_fault(&mut self, pipe: &Piped<'_>, reading: &Reading<'_>, lines: &Lines) {
+        let (mut from, mut to) = (0, lines.ends.len());
+        while to - from > 1 {
+            let middle = from.midpoint(to);
+            let before = self.stream.rows();
+            match self.read_lines(pipe, reading, lines.between(from, middle)) {
+                Ok(()) => from = middle,
+                Err(_) if self.stream.rows() == before => to = middle,
+                Err(_) => return,
             }
         }
     }
@@ -196,6 +254,11 @@ impl State<'_> {
         self.stream.choose(watch).map_err(|error| self.refused(error))
     }
 
+    /// The number of a row among those of the input; rows that were left out count as well.
+    fn row_number(&self, row: usize) -> usize {
+        row + self.left_out.partition_point(|&after| after <= row)
+    }
+
     fn write(&self, files: &mut Files, target: &Target, chosen: &Chosen) {
         let format = self.plan.outputs.target.unwrap_or(OutputFormat::plain(Format::Text));
         files.write_rows(|out| {
@@ -203,8 +266,10 @@ impl State<'_> {
             Ok(self.frame(&points, &chosen.rows, format.format).write_as(format, out)?)
         });
         if let Some(indices) = files.indices.take() {
-            files
-                .put(indices, "", |out| Ok(chosen.rows.iter().try_for_each(|row| writeln!(out, "{row}"))?));
+            files.put(indices, "", |out| {
+                let numbers = chosen.rows.iter().map(|&row| self.row_number(row));
+                Ok(numbers.into_iter().try_for_each(|row| writeln!(out, "{row}"))?)
+            });
         }
     }
 
@@ -214,7 +279,7 @@ impl State<'_> {
         let named = self.names.iter().enumerate().map(|(j, name)| (name.clone(), column(j)));
         let mut columns: Vec<(String, Column)> = named.collect();
         if format != Format::Npy && !self.names.iter().any(|name| name == "row") {
-            columns.push(("row".to_string(), Column::integers(rows.iter().copied())));
+            columns.push(("row".to_string(), Column::integers(rows.iter().map(|&row| self.row_number(row)))));
         }
         Frame { columns }
     }
@@ -227,6 +292,10 @@ impl State<'_> {
             count(rows),
             if is_interrupted { "; interrupted, there may be more" } else { "" }
         )];
+        if !self.left_out.is_empty() {
+            let note = Note::MissingRows { rows: self.left_out.len(), of: rows + self.left_out.len() };
+            lines.push(format!("note: {note}"));
+        }
         if let Some(mmd) = chosen.mmd() {
             let mmd = chosen.standard_error.map_or_else(|| significant(mmd), |error| with_error(mmd, error));
             let draws = chosen.errors.get(Measure::EquivalentDraws);
@@ -257,6 +326,80 @@ impl State<'_> {
     fn refused(&self, error: supersample::Error) -> Error {
         let names = Names::default().columns(self.names.iter().map(String::as_str));
         words::refused(error, &names.weight_column(self.plan.draws.weight_column()))
+    }
+}
+
+/// A pipe of text, of which a part is read at a time.
+struct Piped<'a> {
+    /// Its first line.
+    head: Vec<u8>,
+    path: &'a Path,
+    progress: &'a Progress,
+}
+
+/// Some whole lines of a pipe.
+struct Lines {
+    text: Vec<u8>,
+    /// Where rows end: lines that are blank, or within quotes, belong to the row before.
+    ends: Vec<usize>,
+}
+
+impl Lines {
+    /// Reads up to this number of rows; `None` at the end of the pipe.
+    fn read(pipe: &mut Pipe, wanted: usize) -> Result<Option<Lines>> {
+        let (mut text, mut ends) = (Vec::new(), Vec::new());
+        let (mut is_quoted, mut lines) = (false, 0);
+        while (ends.len() < wanted || is_quoted) && lines < wanted + AT_ONCE {
+            let start = text.len();
+            if pipe.read_until(b'\n', &mut text)? == 0 {
+                break;
+            }
+            let line = &text[start..];
+            if interrupt::requested() && !line.ends_with(b"\n") {
+                // The end of the row has not come.
+                text.truncate(start);
+                break;
+            }
+            let is_blank = !is_quoted && line.trim_ascii().is_empty();
+            let goes_on = is_quoted;
+            is_quoted ^= line.iter().filter(|byte| **byte == b'"').count() % 2 == 1;
+            if is_blank && ends.is_empty() {
+                text.truncate(start);
+                continue;
+            }
+            lines += 1;
+            match ends.last_mut() {
+                Some(end) if is_blank || goes_on => *end = text.len(),
+                _ => ends.push(text.len()),
+            }
+        }
+        Ok((!ends.is_empty()).then_some(Lines { text, ends }))
+    }
+
+    /// The rows from one to before another.
+    fn between(&self, from: usize, to: usize) -> &[u8] {
+        let start = if from == 0 { 0 } else { self.ends[from - 1] };
+        &self.text[start..self.ends[to - 1]]
+    }
+}
+
+/// An error about a temporary file, said of the pipe whose rows after these it holds.
+fn named(error: &Error, part: &Path, path: &Path, first: usize) -> Error {
+    let text = words::said(error).replace(&part.display().to_string(), &path.display().to_string());
+    match first {
+        0 => anyhow::anyhow!(text),
+        _ => anyhow::anyhow!("{text} (lines are counted from the one after row {})", count(first - 1)),
+    }
+}
+
+/// The number of rows of a file all of which were left out.
+fn all_missing(error: &Error) -> Option<usize> {
+    match error.downcast_ref()? {
+        supersample_io::Error::InFile { error, .. } => match **error {
+            supersample_io::Error::AllMissing { rows } => Some(rows),
+            _ => None,
+        },
+        _ => None,
     }
 }
 

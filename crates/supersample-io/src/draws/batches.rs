@@ -49,6 +49,9 @@ pub struct Batch<'a> {
     pub functions: &'a [f64],
     /// Weights as in the files; `None` if no weight column was asked for.
     pub weights: Option<&'a [f64]>,
+    /// Rows that were left out for a missing value since the last batch, some perhaps after this one: for each the number
+    /// of used rows before it.
+    pub left_out: &'a [usize],
     /// Number of parameters.
     pub dim: usize,
     /// Names of the parameters.
@@ -152,6 +155,7 @@ struct Regrouped<'a> {
     has_weights: bool,
     values: Vec<f64>,
     weights: Vec<f64>,
+    left_out: Vec<usize>,
     first_row: usize,
     each: &'a mut dyn FnMut(Batch<'_>) -> ControlFlow<()>,
 }
@@ -169,6 +173,7 @@ impl<'a> Regrouped<'a> {
             has_weights: false,
             values,
             weights,
+            left_out: Vec::new(),
             first_row: 0,
             each,
         }
@@ -186,6 +191,7 @@ impl<'a> Regrouped<'a> {
             values,
             functions,
             weights: self.has_weights.then_some(&self.weights),
+            left_out: &self.left_out,
             dim: self.slots.parameters.len(),
             names: &self.names,
             fraction: part,
@@ -194,6 +200,7 @@ impl<'a> Regrouped<'a> {
         let goes_on = (self.each)(batch);
         self.values.clear();
         self.weights.clear();
+        self.left_out.clear();
         if goes_on.is_break() { Err(Error::Ended) } else { Ok(()) }
     }
 
@@ -211,6 +218,10 @@ impl Sink for Regrouped<'_> {
         self.names = named.cloned().collect();
         self.has_weights = choice.weight.is_some();
         Ok(())
+    }
+
+    fn leave_out(&mut self, after: usize) {
+        self.left_out.push(after);
     }
 
     fn take(&mut self, mut values: &[f64], mut weights: &[f64], part: f64) -> Result<()> {

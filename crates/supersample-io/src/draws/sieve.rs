@@ -24,6 +24,8 @@ pub(super) struct Sieve<'a> {
     /// Rows of this file so far, and those of them that were left out.
     rows: usize,
     left_out: Vec<usize>,
+    /// Used rows of all files so far.
+    used: usize,
     values: Vec<f64>,
     weights: Vec<f64>,
     counting: Counting,
@@ -40,6 +42,7 @@ impl<'a> Sieve<'a> {
             first: None,
             rows: 0,
             left_out: Vec::new(),
+            used: 0,
             values: Vec::new(),
             weights: Vec::new(),
             counting: Counting::default(),
@@ -88,6 +91,7 @@ impl Sink for Sieve<'_> {
         let are_whole = !values.iter().any(is_missing) && !weights.iter().any(is_missing);
         if self.missing != Missing::Kept || are_whole {
             self.rows += values.len() / self.dim;
+            self.used += values.len() / self.dim;
             self.counting.see(values, self.dim);
             return self.sink.take(values, weights, part);
         }
@@ -96,8 +100,12 @@ impl Sink for Sieve<'_> {
         for (i, row) in values.chunks_exact(self.dim).enumerate() {
             let weight = weights.get(i);
             match row.iter().chain(weight).any(is_missing) {
-                true => self.left_out.push(self.rows),
+                true => {
+                    self.left_out.push(self.rows);
+                    self.sink.leave_out(self.used);
+                }
                 false => {
+                    self.used += 1;
                     self.values.extend_from_slice(row);
                     self.weights.extend(weight);
                 }
