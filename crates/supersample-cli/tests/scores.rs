@@ -108,6 +108,13 @@ fn a_run_is_kept_and_continued_and_a_subset_is_evaluated() {
     assert!(found.contains("KSD") && found.contains("random 30 rows"), "{found}");
     desk.ran("herd both.csv -n 30 --score-prefix s_ --target density -o rows.csv --json h.json");
     desk.ran("eval both.csv rows.csv --score-prefix s_ --target density --json r.json");
+    for (name, file, prefix) in [("e.json", Some("scores.csv"), None), ("h.json", None, Some("s_"))] {
+        let report = crate::desk::json(&desk, name);
+        assert_eq!(report["embedding"]["kind"], "scores", "{name}");
+        let scores = &report["scores"];
+        assert_eq!((scores["file"].as_str(), scores["prefix"].as_str()), (file, prefix), "{name}");
+        assert_eq!(scores["preconditioner"], "identity", "{name}");
+    }
     let ksd = |name: &str| crate::desk::json(&desk, name)["result"]["mmd"].as_f64().unwrap();
     let (by_numbers, by_rows, herded) = (ksd("e.json"), ksd("r.json"), ksd("h.json"));
     assert!((by_numbers - by_rows).abs() < 1e-6 * by_rows && (herded - by_rows).abs() < 1e-6 * by_rows);

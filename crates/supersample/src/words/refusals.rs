@@ -181,6 +181,9 @@ impl Error {
                 count(*asked),
                 are(*asked)
             ),
+            Error::TooFewRows { available: 0, .. } => {
+                format!("no row may be chosen: {} has all of them; exclude fewer", spelled(Opt::Exclude))
+            }
             Error::TooFewRows { asked, available } => format!(
                 "{} {} asked for, but only {} may be chosen; ask for fewer, exclude fewer, or allow {}",
                 counted(*asked, "distinct row"),
@@ -383,10 +386,15 @@ mod tests {
                 "include has 1,000 rows, but 1 is to be chosen; ",
             ),
             (
-                Error::TooFewRows { asked: 1, available: 0 },
-                "1 distinct row is asked for, but only 0 may be chosen; ask for fewer, exclude fewer, or allow \
+                Error::TooFewRows { asked: 7, available: 0 },
+                "no row may be chosen: --exclude-rows has all of them; exclude fewer",
+                "no row may be chosen: exclude has all of them; exclude fewer",
+            ),
+            (
+                Error::TooFewRows { asked: 2, available: 1 },
+                "2 distinct rows are asked for, but only 1 may be chosen; ask for fewer, exclude fewer, or allow \
                  --repeats",
-                "1 distinct row is asked for, but only 0 may be chosen; ask for fewer, exclude fewer, or allow \
+                "2 distinct rows are asked for, but only 1 may be chosen; ask for fewer, exclude fewer, or allow \
                  repeats",
             ),
             (
