@@ -111,8 +111,8 @@ fn a_large_record_batch_counts() {
     // What is named is enough.
     let (_, enough) = refused.split_once("or allow ").unwrap();
     let enough: f64 = enough.trim().strip_suffix(" MiB").unwrap().parse().unwrap();
-    let told = desk.run(&format!("herd d.arrow -n 5 --pool-rows 2000 --max-memory {enough}M -o o.csv"));
-    assert!(!String::from_utf8(told.stderr).unwrap().contains("a record batch"));
+    let output = desk.run(&format!("herd d.arrow -n 5 --pool-rows 2000 --max-memory {enough}M -o o.csv"));
+    assert!(!String::from_utf8(output.stderr).unwrap().contains("a record batch"));
     let (_, told) = desk.ran("herd d.arrow -n 5 --pool-rows 2000 --max-memory 100M -o o.csv");
     let (_, of_parquet) = {
         many(&desk, "d.parquet", false);

@@ -161,26 +161,26 @@ fn rows_before_one_that_is_refused_are_written() {
     let text = posterior(1000);
     desk.write("d.csv", &text);
     desk.ran("stream d.csv -n 5 -o whole.csv --indices whole.txt");
-    for (bad, said) in [("1,2,3\n", "row 1001 (line 1002) has 3 fields"), ("1,2,nan,4\n", "is nan")] {
+    for (bad, reason) in [("1,2,3\n", "row 1001 (line 1002) has 3 fields"), ("1,2,nan,4\n", "is nan")] {
         desk.write("o.csv", "older\n");
-        let (code, told) =
+        let (code, said) =
             fed(&desk, "stream - -n 5 -o o.csv --indices i.txt", &format!("{text}{bad}1,2,3,4\n"));
-        assert_eq!(code, Some(2), "{told}");
-        assert!(told.contains("the input is used up to its first 1,000 rows"), "{told}");
-        assert!(told.contains(said) && told.contains("o.partial.csv (the rows)"), "{told}");
+        assert_eq!(code, Some(2), "{said}");
+        assert!(said.contains("the input is used up to its first 1,000 rows"), "{said}");
+        assert!(said.contains(reason) && said.contains("o.partial.csv (the rows)"), "{said}");
         assert_eq!(
             (desk.read("o.csv").as_str(), desk.read("o.partial.csv")),
             ("older\n", desk.read("whole.csv"))
         );
         assert_eq!(desk.read("i.txt"), desk.read("whole.txt"));
-        assert!(told.contains("\no.csv was kept, and the partial result is o.partial.csv"), "{told}");
+        assert!(said.contains("\no.csv was kept, and the partial result is o.partial.csv"), "{said}");
         for name in ["i.txt", "o.partial.csv"] {
             std::fs::remove_file(desk.path(name)).unwrap();
         }
     }
     // Nothing can be written of no rows, and a file can be read again.
-    let (code, told) = fed(&desk, "stream - -n 5 -o new.csv", "a,b\n3\n");
-    assert!(code == Some(2) && told.contains("has 1 fields"), "{told}");
+    let (code, said) = fed(&desk, "stream - -n 5 -o new.csv", "a,b\n3\n");
+    assert!(code == Some(2) && said.contains("has 1 fields"), "{said}");
     desk.write("bad.csv", format!("{text}1,2,3\n"));
     assert!(!desk.run("stream bad.csv -n 5 -o new.csv").status.success());
     assert!(!desk.files().iter().any(|name| name.starts_with("new")), "{:?}", desk.files());
@@ -199,9 +199,9 @@ fn rows_that_are_left_out_count_in_the_numbers() {
     desk.ran(&format!("thin d.csv {few} --indices thin.txt -o thin.csv"));
     let rows = desk.read("thin.txt");
     for words in ["d.csv", "d.csv --every 30", "-", "- --every 30", "- --every 1"] {
-        let (code, told) = fed(&desk, &format!("stream {words} {few} --indices i.txt -o o.csv"), &holes);
-        assert_eq!((code, desk.read("i.txt")), (Some(0), rows.clone()), "{words}: {told}");
-        assert!(told.contains("note: 114 of 514 rows have a missing value"), "{told}");
+        let (code, said) = fed(&desk, &format!("stream {words} {few} --indices i.txt -o o.csv"), &holes);
+        assert_eq!((code, desk.read("i.txt")), (Some(0), rows.clone()), "{words}: {said}");
+        assert!(said.contains("note: 114 of 514 rows have a missing value"), "{said}");
         let numbers: Vec<String> = desk
             .read("o.csv")
             .lines()
@@ -223,8 +223,8 @@ fn pipes_are_cut_between_rows_and_a_part_of_them_may_be_empty() {
         (format!("a,t\n{}nan,x\n", rows(most)), most),
         (format!("a,t\n{}7,\"one\ntwo\"\n8,x\n", rows(most - 1)), most + 1),
     ] {
-        let (code, told) = fed(&desk, "stream - -n 3 --search 0 --drop-na -o o.csv", &text);
-        assert_eq!(code, Some(0), "{told}");
-        assert!(told.contains(&format!("3 rows of {},{:03}", chosen / 1000, chosen % 1000)), "{told}");
+        let (code, said) = fed(&desk, "stream - -n 3 --search 0 --drop-na -o o.csv", &text);
+        assert_eq!(code, Some(0), "{said}");
+        assert!(said.contains(&format!("3 rows of {},{:03}", chosen / 1000, chosen % 1000)), "{said}");
     }
 }
