@@ -220,14 +220,19 @@ mod tests {
 
     #[test]
     fn values_whose_difference_is_no_number_give_empty_figures() {
-        let values: Vec<f64> =
-            (0..40).map(|i| if i % 2 == 0 { 9e307 } else { -9.5e307 } + i as f64).collect();
-        let rows = || Rows { values: Cow::Owned(values.clone()), dim: 2, shares: None };
-        for figure in [pair(&rows(), &rows(), 0, 1, ("a", "b")), marginal(&rows(), &rows(), 1, "b")] {
-            assert!(
-                figure.starts_with("<svg") && !figure.contains("NaN") && !figure.contains("inf"),
-                "{figure}"
-            );
+        for (above, below) in [(9e307, -9.5e307), (1.5e308, -1.6e308), (1.6e308, 1.6e308)] {
+            let values: Vec<f64> = (0..40).map(|i| if i / 2 % 2 == 0 { above } else { below }).collect();
+            let rows = || Rows { values: Cow::Owned(values.clone()), dim: 2, shares: None };
+            for figure in [
+                pair(&rows(), &rows(), 0, 1, ("a", "b")),
+                marginal(&rows(), &rows(), 1, "b"),
+                distribution(&rows(), &rows(), 1, "b"),
+            ] {
+                assert!(
+                    figure.starts_with("<svg") && !figure.contains("NaN") && !figure.contains("inf"),
+                    "{figure}"
+                );
+            }
         }
     }
 

@@ -15,12 +15,12 @@ pub(crate) struct Axis {
 impl Axis {
     /// From `low` to `high`; a range of nothing is widened, so that there is always something to draw on.
     pub(crate) fn linear(low: f64, high: f64) -> Axis {
-        if high > low && (high - low).is_finite() {
+        if high > low && low.is_finite() && high.is_finite() {
             return Axis { low, high, is_log: false };
         }
         let middle = if low.is_finite() { low } else { 0.0 };
         let reach = if middle == 0.0 { 1.0 } else { middle.abs() * 0.5 };
-        Axis { low: middle - reach, high: middle + reach, is_log: false }
+        Axis { low: (middle - reach).max(f64::MIN), high: (middle + reach).min(f64::MAX), is_log: false }
     }
 
     /// From the top down: the low end is where the high one was.
@@ -39,7 +39,8 @@ impl Axis {
     fn part(&self, value: f64) -> f64 {
         match self.is_log {
             true => (value.max(f64::MIN_POSITIVE) / self.low).ln() / (self.high / self.low).ln(),
-            false => (value - self.low) / (self.high - self.low),
+            // Halves, because the difference of the largest numbers has no room in a double.
+            false => (value * 0.5 - self.low * 0.5) / (self.high * 0.5 - self.low * 0.5),
         }
     }
 
@@ -55,7 +56,7 @@ impl Axis {
                 .filter(inside)
                 .collect();
         }
-        let rough = (self.high - self.low) / about as f64;
+        let rough = (self.high * 0.5 - self.low * 0.5) / (about as f64 * 0.5);
         let power = 10_f64.powf(rough.log10().floor());
         let step = [1.0, 2.0, 5.0, 10.0]
             .iter()
