@@ -143,7 +143,7 @@ def _marked(table: Table, mark: tuple[int, ...]) -> tuple[int, ...]:
 
 def is_stream(x: Any) -> bool:
     """Whether rows always come in batches: iterators, functions that return them, loaders, Arrow datasets."""
-    if isinstance(x, np.ndarray) or has(x, "__array__"):
+    if isinstance(x, np.ndarray) or has(x, "__array__") or has(x, "read", "readline"):
         return False
     return has(x, "__next__") or _is_dataset(x) or _is_reader(x) or _is_function(x) or _is_loader(x)
 

@@ -13,7 +13,7 @@ from ._advice import missed, spare_columns, tell
 from ._batches import Batches, as_batches, as_single, is_stream
 from ._functions import objective_of, refuse_without_functions
 from ._inputs import as_array, as_count, as_rows, expect_same_order
-from ._match import summary_of, target_later, with_target
+from ._match import of_summary, summary_of, target_later, with_target
 from ._options import Herd, Options, SteinHerd, SteinThin, Thin, defaults, read, takes
 from ._progress import reporting
 from ._result import PoolResult, result_of
@@ -91,8 +91,8 @@ def thin(x: Any = None, n: SupportsIndex | Literal["auto"] | None = None, **opti
     return chosen_rows("thin", x, n, read(Thin, options))
 
 
-def chosen_rows(method: str, x: Any, n: Any, given: Options) -> PoolResult:
-    """Rows chosen from an array in memory, or from a sample drawn in passes over batches."""
+def chosen_rows(method: str, x: Any, n: Any, given: Options, keyword: str = "sample_weight") -> PoolResult:
+    """Rows chosen from an array in memory, or from a sample drawn in passes over batches. `keyword` takes weights."""
     gram, scores = given.pop("gram", None), given.pop("scores", None)
     chains = None if isinstance(given["chains"], str) else given.pop("chains", None)
     target, target_weight, summary = popped_target(given)
@@ -133,14 +133,15 @@ def chosen_rows(method: str, x: Any, n: Any, given: Options) -> PoolResult:
             if value is not None:
                 raise ValueError(f"{name} needs all rows in memory, and they come in batches; leave it out")
         given, _ = grouped(given, groups, quotas)
-        _native.check_in_batches(numbered(given, x, None))
+        # The columns whose means are met are known with the first batch.
+        _native.check_in_batches(numbered(given, x, None).also(calibrate=None))
         if target is not None:
             given = given.also(**target_later(target, target_weight, data["functions"], roles, lambda: batches.names))
         batches = as_batches(x, roles, **data)
         note_columns(batches.like, roles)
         return chosen_from(batches, given)
     table = all_rows(x, roles, chains=chains, groups=groups, scores=scores, **data)
-    note_columns(table, roles)
+    note_columns(table, roles, keyword)
     if isinstance(x, Mapping) and roles.columns is None:
         # Samplers return computed quantities with the parameters.
         spare = spare_columns(table.values)
@@ -152,7 +153,8 @@ def chosen_rows(method: str, x: Any, n: Any, given: Options) -> PoolResult:
     given, labels = grouped(given, table.groups, quotas)
     if summary is not None:
         given = given.also(match_summary=summary_of(summary, table))
-    return chosen_from(table, numbered(given, x, table), labels)
+    with of_summary(summary):
+        return chosen_from(table, numbered(given, x, table), labels)
 
 
 def popped_target(given: Options) -> tuple[Any, Any, Any]:
@@ -212,8 +214,9 @@ def refuse_in_memory(given: Options) -> None:
     """Refuses what needs all rows in memory."""
     if given["gram"] is not None:
         raise ValueError("gram is a matrix in memory; use supersample.herd or supersample.thin")
-    if given["chains"] is not None:
-        raise ValueError("chains needs all rows in memory; leave it out")
+    for name in ("chains", "include", "exclude", "calibrate"):
+        if given[name] is not None:
+            raise ValueError(f"{name} needs all rows in memory; leave it out")
     if given["match_summary"] is not None:
         raise ValueError("match_summary needs all rows in memory; use supersample.herd or supersample.thin")
     if given["scores"] is not None:
@@ -281,7 +284,10 @@ def _calibrated(rows: Any, given: Options) -> Options:
     if given["weights"] != "calibrated":
         raise ValueError("calibrate has no effect without weights='calibrated'; leave it out")
     columns, functions = [], []
-    for name in [wanted] if isinstance(wanted, (str, int)) else list(wanted):
+    named = [wanted] if isinstance(wanted, (str, int)) else list(wanted)
+    if not named:
+        raise ValueError("calibrate is empty; name at least one column, or leave it out for all")
+    for name in named:
         if not isinstance(name, str):
             columns.append(as_count(name, "a column of calibrate", 0))
         elif name in (rows.names or ()):

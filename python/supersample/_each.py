@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 from . import _native
 from ._advice import tell
+from ._files import is_file
 from ._functions import refuse_without_functions
 from ._inputs import as_array, as_count, expect_same_order
 from ._numbers import aligned, counted, significant
 from ._options import ThinEach, read, takes
 from ._progress import reporting
-from ._rows import all_rows
-from ._tables import explained, roles_of
+from ._rows import all_rows, finished
+from ._tables import explained, given_number, has_names, missing_labels, note_columns, roles_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -79,6 +80,10 @@ class EachResult(Mapping[Any, NDArray[np.int64]]):
     def __len__(self) -> int:
         return len(self.labels)
 
+    def _as_table(self) -> Any:
+        # Otherwise the numbers of the rows would be read as coordinates.
+        raise TypeError("an EachResult has numbers of rows, not points; give .indices of it, or the rows themselves")
+
     @property
     def _places(self) -> dict[Any, int]:
         return {label: at for at, label in enumerate(self.labels)}
@@ -127,12 +132,12 @@ def thin_each(x: Any, n: int, each: Any, **options: Unpack[ThinEach]) -> EachRes
     Parameters
     ----------
     x
-        One row per point: an array, a frame, or a dict of arrays, in memory.
+        One row per point: an array, a frame, a dict of arrays, or a path, in memory.
     n
         Number of rows to keep of each group; of a smaller group all are kept.
     each
-        A label for each row (event, patient, sample), or the name of a column of the frame `x`, which
-        distances then do not use.
+        A label for each row (event, patient, sample), or the name of a column of `x`, which distances
+        then do not use.
     **options
 
     >>> import numpy as np, supersample as ss
@@ -144,13 +149,26 @@ def thin_each(x: Any, n: int, each: Any, **options: Unpack[ThinEach]) -> EachRes
     """
     given = read(ThinEach, options)
     refuse_without_functions(given)
-    x, labels = _labelled(x, each)
     roles = roles_of(given)
     data = {name: given.pop(name, None) for name in ("sample_weight", "log_weight", "functions")}
-    rows = all_rows(x, roles, **data)
-    if len(labels) != len(rows.values):
-        given_labels, wanted = counted(len(labels), "label"), counted(len(rows.values), "row")
-        raise ValueError(f"each has {given_labels}, but x has {wanted}; give one for each row")
+    if isinstance(each, str):
+        if not has_names(x) and not is_file(x):
+            raise ValueError(f"x has no column '{each}'; give a label for each row, or the name of a column of a frame")
+        rows = all_rows(x, replace(roles, groups=each), **data)
+    else:
+        rows, given_labels = all_rows(x, replace(roles, drop=False), **data), _labels_of(x, each)
+        if len(given_labels) != len(rows.values):
+            had, wanted = counted(len(given_labels), "label"), counted(len(rows.values), "row")
+            raise ValueError(f"each has {had}, but x has {wanted}; give one for each row")
+        rows = finished(replace(rows, groups=given_labels), roles.drop)
+    labels = rows.groups
+    assert labels is not None
+    missing = missing_labels(labels)
+    if len(missing):
+        raise ValueError(f"each has no label for row {missing[0]}; give every row one, or leave such rows out")
+    if not len(labels):
+        raise ValueError("x has no rows; give at least one")
+    note_columns(rows, roles)
     try:
         known, numbers = np.unique(labels, return_inverse=True)
     except TypeError:
@@ -165,7 +183,7 @@ def thin_each(x: Any, n: int, each: Any, **options: Unpack[ThinEach]) -> EachRes
     weights = np.repeat(1 / found.sizes, found.sizes) if found.weights is None else found.weights
     return EachResult(
         tuple(names),
-        found.rows,
+        given_number(rows.dropped, found.rows),
         found.sizes,
         found.group_rows,
         weights,
@@ -175,20 +193,10 @@ def thin_each(x: Any, n: int, each: Any, **options: Unpack[ThinEach]) -> EachRes
     )
 
 
-def _labelled(x: Any, each: Any) -> tuple[Any, NDArray[Any]]:
-    """The rows without the column of labels, and the label of each row."""
-    if isinstance(each, str):
-        columns = list(getattr(x, "columns", ()))
-        if each not in columns:
-            raise ValueError(f"x has no column '{each}'; give a label for each row, or the name of a column of a frame")
-        rows, labels = (x.drop(columns=each) if hasattr(x, "iloc") else x.drop([each])), np.asarray(x[each])
-    else:
-        expect_same_order(x, each, "each")
-        rows, labels = x, as_array(each, "each")
+def _labels_of(x: Any, each: Any) -> NDArray[Any]:
+    """The label of each row."""
+    expect_same_order(x, each, "each")
+    labels = as_array(each, "each")
     if labels.ndim != 1:
         raise ValueError(f"each has shape {labels.shape}; give one label for each row")
-    # NaN and NaT differ from themselves.
-    missing = np.flatnonzero((labels != labels) | (labels == None))  # noqa: E711
-    if len(missing):
-        raise ValueError(f"each has no label for row {missing[0]}; give every row one, or leave such rows out")
-    return rows, labels
+    return labels

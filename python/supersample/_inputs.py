@@ -37,8 +37,17 @@ def as_array(x: Any, what: str) -> NDArray[Any]:
         # Nullable columns of pandas: missing values become NaN.
         kind = getattr(x.dtype, "kind", "O")
         x = x.to_numpy(dtype=np.float64, na_value=np.nan) if kind in "fiu" else x.to_numpy()
-    # Not `asarray`, which drops the mask of what `__array__` returns.
-    array = np.asanyarray(x)
+    elif has(x, "__dask_graph__", "compute"):
+        # As an argument of NumPy it would lose its mask.
+        x = x.compute()
+    try:
+        # Not `asarray`, which drops the mask of what `__array__` returns.
+        array = np.asanyarray(x)
+    except ValueError as error:
+        if "inhomogeneous" not in str(error):
+            raise
+        advice = "; give rows alone, and weights as sample_weight" if isinstance(x, tuple) and len(x) == 2 else ""
+        raise ValueError(f"the items of {what} differ in their length or dimensions{advice}") from None
     if isinstance(array, np.ma.MaskedArray):
         if np.ma.is_masked(array):
             row = np.argwhere(np.ma.getmaskarray(array))[0][:1]
@@ -46,6 +55,14 @@ def as_array(x: Any, what: str) -> NDArray[Any]:
             raise ValueError(f"{what} is masked{at}; drop or impute masked rows first")
         array = array.data
     return np.asarray(array)
+
+
+def refuse_masked(x: Any, what: str) -> None:
+    """Refuses an array, or a list of rows, with a masked value."""
+    if isinstance(x, np.ma.MaskedArray) or (
+        isinstance(x, (list, tuple)) and isinstance(next(iter(x), 0), np.ma.MaskedArray)
+    ):
+        as_array(x, what)
 
 
 def doubles(x: NDArray[Any]) -> NDArray[np.float64]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -80,6 +81,17 @@ def summary_of(summary: Any, table: Table) -> tuple[bool, str, list[str]]:
         raise ValueError("match_summary has NaN or an infinite number; leave it out") from None
     except TypeError as error:
         raise TypeError(f"match_summary: {error}") from None
+
+
+@contextmanager
+def of_summary(summary: Any) -> Iterator[None]:
+    """Leaves out of an error about a dict the place in the text that it became."""
+    try:
+        yield
+    except ValueError as error:
+        if isinstance(summary, Mapping) and str(error).startswith("line 1, column "):
+            raise ValueError(f"match_summary: {str(error).partition(': ')[2]}") from None
+        raise
 
 
 def _number(value: Any) -> float:

@@ -412,6 +412,7 @@ class ResampleKeywords(TypedDict, total=False):
 
 
 class Resample(
+    TableKeywords,
     KernelKeywords,
     ScaleKeywords,
     ResampleKeywords,
@@ -445,7 +446,7 @@ class Streamed(
     landmarks: Annotated[int | None, Keyword(None, _at_least(1))]
 
 
-class ThinEach(ObjectiveKeywords, WeightKeywords, SearchKeywords, RunKeywords, total=False):
+class ThinEach(ObjectiveKeywords, TableKeywords, WeightKeywords, SearchKeywords, RunKeywords, total=False):
     """Of `thin_each`."""
 
 
@@ -603,6 +604,8 @@ def read(kind: Any, options: Mapping[str, Any]) -> Options:
     for name, value in options.items():
         if value is not None:
             words, keyword = declared[name]
+            if len(get_args(words)) == 2 and type(None) in get_args(words):
+                words = next(one for one in get_args(words) if one is not type(None))
             if get_origin(words) is Literal and not isinstance(value, str) and keyword.read is _as_given:
                 raise TypeError(f"{name} is {value!r}; choose {listed(get_args(words))}")
             given[name] = keyword.read(value, name)

@@ -156,6 +156,9 @@ def _given(result: Result, data: Any, sample_weight: Any) -> NDArray[np.float64]
 
     table = weighted(as_table(data, "data"), sample_weight, None, data)
     table = matched(table.complete() if result.dropped else table, result.names, "data")
+    missing = np.flatnonzero(np.isnan(table.values).any(axis=1))
+    if len(missing):
+        raise ValueError(f"data has NaN in row {missing[0]}; leave such rows out")
     weights = table.weights
     if weights is None:
         held = held_weights(result, table)

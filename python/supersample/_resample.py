@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._choose import chosen_rows
-from ._inputs import expect_same_order
+from ._inputs import as_count, as_vector, expect_same_order
 from ._options import Resample, read, takes
 from ._result import PoolResult
-from ._tables import as_table
+from ._rows import all_rows
+from ._tables import roles_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -28,12 +29,12 @@ def resample(x: Any, weights: Any = None, n: int | None = None, **options: Unpac
     Parameters
     ----------
     x
-        One row per point: an array, a frame, or a dict of arrays (see `herd`).
+        One row per point: an array, a frame, a dict of arrays, or a path (see `herd`).
     weights, log_weight
-        Weights of the rows (not negative, any sum), or their natural logarithms. Default: those of
-        `x` where it has any (anesthetic, getdist), otherwise equal.
+        Weights of the rows (not negative, any sum), or their natural logarithms, or a column's name.
+        Default: those of `x` where it has any (anesthetic, getdist), otherwise equal.
     n
-        Number of rows to return. Default: as many as `x` has.
+        Number of rows to return. Default: as many as `x` has, without those left out by `nan`.
     **options
 
     >>> import numpy as np, supersample as ss
@@ -52,15 +53,20 @@ def resample(x: Any, weights: Any = None, n: int | None = None, **options: Unpac
             raise ValueError("give weights or log_weight, not both")
         if not isinstance(weights, str) and not np.ndim(weights):
             raise TypeError(f"weights is {weights!r}; give one for each row, and the number of rows as n")
-        given["sample_weight"] = weights
-    # From here on x is a table without the index of a frame.
+    given["sample_weight"] = weights
+    n = None if n is None else as_count(n, "n")
     for name, values in {
         "weights": weights,
         "log_weight": given["log_weight"],
         "functions": given["functions"],
     }.items():
         expect_same_order(x, values, name)
-    table = as_table(x)
+    if weights is not None and not isinstance(weights, str):
+        given["sample_weight"] = as_vector(weights, "weights")
+    roles = roles_of(given)
+    data = {name: given.pop(name, None) for name in ("sample_weight", "log_weight", "functions")}
+    # From here on x is a table without the index of a frame.
+    table = all_rows(x, roles, **data)
     if not len(table.values):
         raise ValueError("x has no rows; give at least one")
     given["repeats"] = True
@@ -68,4 +74,4 @@ def resample(x: Any, weights: Any = None, n: int | None = None, **options: Unpac
     given.setdefault("search", 0)
     # Rows without a search need more of it for the widths of intervals (bench/nested.py).
     given.setdefault("marginals", 0.2)
-    return chosen_rows("thin", table, len(table.values) if n is None else n, given)
+    return chosen_rows("thin", table, len(table.values) if n is None else n, given, "weights")

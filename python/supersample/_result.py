@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -264,6 +265,9 @@ class Result:
 
     def __iter__(self) -> Iterator[NDArray[np.float64]]:
         return iter(self.points)
+
+    def __contains__(self, item: Any) -> bool:
+        raise TypeError("a result holds points; for a row number ask whether it is in .indices")
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         if copy is False and dtype not in (None, self.points.dtype):
@@ -540,6 +544,8 @@ def background(values: NDArray[np.float64], weights: NDArray[np.float64] | None)
 
 def _rows_of(x: Any, indices: NDArray[np.int64], rows: int, what: str = "x") -> Any:
     """The rows with these numbers of an object that has `rows` of them."""
+    if isinstance(x, (str, bytes, os.PathLike)):
+        raise TypeError(f"{what} is a text or a path; read the file and give what it holds, or use result.indices")
     if is_posterior(x):
         if has(x, "dims") and not has(x, "children") and not {"chain", "draw", "sample"} & set(x.dims):
             raise TypeError(f"{what} has no chains and draws; use {what}.isel({next(iter(x.dims))}=result.indices)")
@@ -569,14 +575,14 @@ def _rows_of(x: Any, indices: NDArray[np.int64], rows: int, what: str = "x") -> 
         return x.take(indices)
     if has(x, "typecode") or isinstance(x, memoryview):
         return np.asarray(x)[indices]
-    if not has(x, "__array__") and isinstance(x, (Sequence, deque)) and not isinstance(x, (str, bytes)):
+    if not has(x, "__array__") and isinstance(x, (Sequence, deque)):
         listed = [x[row] for row in indices.tolist()]
         return listed if isinstance(x, range) or hasattr(x, "_fields") else type(x)(listed)  # type: ignore[call-arg]
     if "h5py" in kinds:
         # h5py reads rows only in ascending order, without repeats.
         ascending, places = np.unique(indices, return_inverse=True)
         return x[ascending][places]
-    if not has(x, "__getitem__") or isinstance(x, (str, bytes)):
+    if not has(x, "__getitem__"):
         raise TypeError(f"{what} is of type {type(x).__name__}, whose rows cannot be taken; use result.indices")
     return x[indices]
 

@@ -61,7 +61,7 @@ def as_scores(x: Any, rows: Table, scores: Any) -> Table:
 
 def as_scored(x: Any, scores: Any) -> Scored:
     """Rows without weights and their scores."""
-    rows = as_table(x)
+    rows = replace(as_table(x), may_drop=False)
     found = as_scores(x, rows, scores)
     if rows.weights is not None and np.ptp(rows.weights) > 0:
         raise ValueError(

@@ -60,20 +60,26 @@ class Stream:
         """Adds a batch of rows, an array or a frame, with weights if given, and returns the stream.
 
         Columns are matched by name with those of the first batch, where both have names. All batches have
-        weights, or none. After an error or Ctrl-C the batch was not added.
+        weights, or none: numbers, or the name of a column. After an error or Ctrl-C the batch was not added.
 
         >>> import supersample as ss
         >>> ss.Stream(2).update([[0.0], [1.0], [5.0]], sample_weight=[1, 2, 1]).rows
         3
         """
-        table = weighted(as_table(x, "a batch", self._roles), sample_weight, log_weight, x)
+        given = {"sample_weight": sample_weight, "log_weight": log_weight}
+        if sample_weight is not None and log_weight is not None:
+            raise ValueError("give sample_weight or log_weight, not both")
+        named = {name: given.pop(name) for name in list(given) if isinstance(given[name], str)}
+        roles = replace(self._roles, **named)
+        table = weighted(as_table(x, "a batch", roles), given.get("sample_weight"), given.get("log_weight"), x)
         if self._like is None:
-            note_columns(table, self._roles)
+            note_columns(table, roles)
             self._options.doubt(table.values.shape[1])
         else:
             table = matched(table, self._like.names, "a batch")
         like = self._like or replace(table, values=table.values[:0], weights=None, log_weights=None, chains=None)
-        with explained(like, "a batch"):
+        # Rows are numbered from the first of the stream.
+        with explained(like, "the stream"):
             self._native.update(table.values, table.weights, table.log_weights, self._options["threads"])
         self._like = like
         return self

@@ -110,6 +110,8 @@ class Table:
     scores: NDArray[np.float64] | None = None
     #: The numbers of the rows that were left out, in ascending order.
     dropped: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    #: Whether rows with NaN can be left out by a keyword.
+    may_drop: bool = True
 
     @property
     def rows(self) -> int:
@@ -142,12 +144,16 @@ class Table:
 
     def complete(self) -> Table:
         """The rows without those that have NaN in a column that is used."""
-        parts = [self.values, self.weights, self.log_weights, self.scores]
-        parts.append(None if self.functions is None else self.functions.values)
+        parts = {"x": self.values, "sample_weight": self.weights, "log_weight": self.log_weights}
+        parts |= {"scores": self.scores, "functions": None if self.functions is None else self.functions.values}
         missing = np.zeros(len(self.values), dtype=bool)
-        for part in parts:
-            if part is not None and len(part) == len(missing):
-                missing |= np.isnan(part.reshape(len(part), -1)).any(axis=1)
+        for name, part in parts.items():
+            if part is None:
+                continue
+            if len(part) != len(missing):
+                given = counted(len(part), "row")
+                raise ValueError(f"{name} has {given}, but x has {counted(len(missing), 'row')}; give one for each row")
+            missing |= np.isnan(part.reshape(len(part), -1)).any(axis=1)
         if self.groups is not None:
             missing[missing_labels(self.groups)] = True
         if not missing.any():
@@ -221,7 +227,8 @@ def refuse_names(roles: Roles, what: str) -> None:
     """Refuses names of columns where columns have none."""
     if roles.columns is not None:
         raise ValueError(
-            f"columns= needs names, and the columns of {what} have none; take them from the array: {what}[:, [0, 1]]"
+            f"columns= needs names, and the columns of {what} have none; take them from the array: "
+            f"{_name(what)}[:, [0, 1]]"
         )
     if roles.names_any() is not None:
         raise ValueError(
@@ -233,6 +240,8 @@ def _refuse(x: Any, what: str) -> None:
     """Refuses what has rows in another form, with the way to convert it."""
     if isinstance(x, np.ndarray):
         return
+    if has(x, "read", "readline"):
+        raise TypeError(f"{what} is an open file; give its path")
     if is_posterior(x):
         if has(x, "dims") and not has(x, "children") and not {"chain", "draw", "sample"} & set(x.dims):
             raise TypeError(
@@ -245,21 +254,22 @@ def _refuse(x: Any, what: str) -> None:
     if has(x, "toarray", "nnz"):
         raise TypeError(f"{what} is a sparse matrix; use {what}.toarray() if it fits into memory")
     if isinstance(x, (list, tuple)) and x and all(np.ndim(item) == 2 for item in x):
-        raise ValueError(
-            f"{what} is a list of {len(x)} tables; for batches of rows give iter({what}), otherwise concatenate them"
-        )
+        batches = f"for batches of rows give iter({what}), otherwise " if what.isidentifier() else ""
+        raise ValueError(f"{what} is a list of {len(x)} tables; {batches}concatenate them")
 
 
 def _matrix(x: NDArray[Any], what: str) -> NDArray[np.float64]:
     if x.ndim != 2:
-        advice = "give one row for each point and one column for each coordinate"
+        advice, name = "give one row for each point and one column for each coordinate", _name(what)
         if x.shape == (0,):
             raise ValueError(f"{what} is empty; give at least one row")
         if x.ndim == 1:
-            advice += f"; for one column use {what}.reshape(-1, 1)"
+            advice += f"; for one column use {name}.reshape(-1, 1)"
+            if name != what:
+                advice += f", for one row {name}.reshape(1, -1)"
         elif x.ndim > 2:
             advice += (
-                f": {what}.reshape(len({what}), -1) if the first axis counts the points, {what}.reshape(-1, "
+                f": {name}.reshape(len({name}), -1) if the first axis counts the points, {name}.reshape(-1, "
                 f"{x.shape[-1]}) if the last axis has the coordinates"
             )
         raise ValueError(f"{what} has shape {x.shape}, but two dimensions are needed; {advice}")
@@ -268,8 +278,14 @@ def _matrix(x: NDArray[Any], what: str) -> NDArray[np.float64]:
     return doubles(x)
 
 
-def note_columns(table: Table, roles: Roles) -> None:
-    """Warns of columns that may not be what they are used as. Those that are named by the user need no note."""
+def _name(what: str) -> str:
+    """What to call it in a line of code."""
+    return what if what.isidentifier() else "rows"
+
+
+def note_columns(table: Table, roles: Roles, keyword: str = "sample_weight") -> None:
+    """Warns of columns that may not be what they are used as. Those that are named by the user need no note. `keyword`
+    takes the weights of the rows."""
     if table.names is None or (roles.columns is not None and not _excludes(roles.columns)):
         return
     named = [name[1:] for name in roles.columns or ()]
@@ -280,7 +296,7 @@ def note_columns(table: Table, roles: Roles) -> None:
     columns = [(name, True, place in counting) for place, name in enumerate(table.names)]
     columns += [(name, False, False) for name in table.unused if name not in named and not table.is_weighted()]
     for note in _native.column_notes(columns):
-        warn(note)
+        warn(note.replace("sample_weight=", f"{keyword}="))
 
 
 def _excludes(columns: Sequence[str]) -> bool:
@@ -530,4 +546,6 @@ def _with_nan(rows: Any) -> str:
     names = rows.names or range(len(counts))
     listed = ", ".join(f"{name} ({count:,})" for name, count in zip(names, counts) if count)
     some = int(np.isnan(rows.values).any(axis=1).sum())
-    return f"; NaN by column: {listed}, in {counted(some, 'row')}; nan='drop' leaves these out"
+    return f"; NaN by column: {listed}, in {counted(some, 'row')}" + (
+        "; nan='drop' leaves these out" if rows.may_drop else ""
+    )

@@ -274,7 +274,7 @@ def evaluate(
     keywords["chains"] = _chains(whole, keywords)
     own = _functions_of(whole, functions)
     if isinstance(subset, Result):
-        table = Table(*whole.matrix(subset.names and _variables_of(whole, subset, var_names)))
+        table = Table(*whole.matrix(subset.names and _variables_of(whole, subset, var_names)), may_drop=False)
         return _evaluate.evaluate(table, subset, subset_weight=subset_weight, functions=own, **keywords)
     part = Posterior(subset, group)
     said = {name.removeprefix(PREFIX): value for name, value in part.dataset.attrs.items() if name.startswith(PREFIX)}
@@ -290,7 +290,7 @@ def evaluate(
     if subset_weight is None:
         subset_weight = part.weight()
     var_names = _parameters(whole, var_names, functions)
-    table, points = Table(*whole.matrix(var_names)), Table(*part.matrix(var_names))
+    table, points = Table(*whole.matrix(var_names), may_drop=False), Table(*part.matrix(var_names))
     if own is not None:
         # In the same table as the parameters, by names that no variable has.
         theirs = _functions_of(part, functions)
@@ -322,7 +322,7 @@ def diagnose(
     posterior = Posterior(data, group)
     keywords: dict[str, Any] = {**options}
     keywords |= {"chains": _chains(posterior, keywords), **_weights(posterior, keywords)}
-    return _diagnose.diagnose(Table(*posterior.matrix(var_names)), **keywords)
+    return _diagnose.diagnose(Table(*posterior.matrix(var_names), may_drop=False), **keywords)
 
 
 def _chains(posterior: Posterior, options: Mapping[str, Any]) -> Any:
@@ -395,13 +395,13 @@ def _chosen(
     if by_score is not None and options.get("target") == "density":
         if options.get("second_derivatives") is not None:
             options["second_derivatives"] = _scores_of(posterior, options["second_derivatives"], group, var_names)
-        result = _chosen_by_density(method, Table(values, names), by_score, n, options, weights)
+        result = _chosen_by_density(method, Table(values, names, may_drop=False), by_score, n, options, weights)
     else:
         for what in ("log_density", "regularise", "second_derivatives", "preconditioner"):
             if options.pop(what, None) is not None:
                 raise ValueError(f"{what} has no effect without scores and target='density'; leave it out")
         options |= {"functions": _functions_of(posterior, functions), "chains": _chains(posterior, options), **weights}
-        result = getattr(_choose, method)(Table(values, names), n, scores=by_score, **options)
+        result = getattr(_choose, method)(Table(values, names, may_drop=False), n, scores=by_score, **options)
     is_elsewhere = isinstance(scores, Scored)
     said = {
         "mmd": result.mmd,

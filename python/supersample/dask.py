@@ -33,7 +33,7 @@ from ._partitions import as_partitions, pieces_of
 from ._passes import Cancelled, Pass, Run, Work, current_client
 from ._progress import reporting
 from ._result import PoolResult, Result
-from ._tables import Table, as_table, explained, note_columns, roles_of
+from ._tables import Table, as_table, explained, has_names, note_columns, roles_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -203,6 +203,8 @@ def evaluate(x: Any, y: Any, *, subset_weight: Any = None, **options: Unpack[Jud
     given = read(JudgeBatches, by_geometry(options, y))
     if given["sample_weight"] is None and given["log_weight"] is None:
         given = given.also(**own_weights(y, None))
+    if not isinstance(y, Result) and not has_names(y) and np.ndim(y) == 1 and np.asarray(y).dtype.kind in "iub":
+        raise TypeError("y is a list of row numbers or a mask; give the rows, for example x[y].compute()")
     size = len(y if isinstance(y, Result) else as_table(y, "y").values)
     with _running(x, given.also(n=size), "2 (at most 3)") as run:
 

@@ -19,7 +19,8 @@ except ImportError as error:  # pragma: no cover
 
 from ._choose import herd, thin
 from ._evaluate import mmd
-from ._inputs import as_count, has
+from ._files import is_file
+from ._inputs import as_count, has, refuse_masked
 from ._options import Estimate, defaults, takes
 from ._result import PoolResult
 
@@ -137,11 +138,11 @@ class SuperSampler(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[misc]
         'joint MMD + 1 × functions'
         """
         rows = self._checked(X, reset=True)
+        count = _count(rows)
         options: dict[str, Any] = {name: getattr(self, name) for name in defaults(Estimate)}
         if functions is None:
             # An estimator may have a weight and a unit for functions that only some calls of `fit` are given.
             options |= {"functions_weight": None, "functions_unit": None}
-        count = _num_samples(X)
         options |= {"sample_weight": _weights(sample_weight, count), "log_weight": log_weight, "functions": functions}
         options["scores"] = scores
         if scores is None:
@@ -233,11 +234,21 @@ class SuperSampler(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[misc]
             points = dict(zip(names, points.T))
             options["columns"] = list(names)
         own = None if self.weights == "equal" else self.weights_
-        weights = _weights(sample_weight, _num_samples(X))
+        weights = _weights(sample_weight, _count(rows))
         return -mmd(rows, points, subset_weight=own, sample_weight=weights, **options)
 
     def _checked(self, X: Any, reset: bool) -> Any:
         """The rows: a frame as it is, so that its columns have names, and everything else as an array."""
+        if has(X, "_as_table"):
+            raise TypeError("X is a result; give X.points, or X.to_frame() and sample_weight='weight'")
+        if (isinstance(X, Mapping) and not has(X, "toarray")) or is_file(X):
+            raise TypeError(
+                f"X is of type {type(X).__name__}; give an array or a frame, such as pandas reads and makes"
+            )
+        if has(X, "__dask_graph__", "compute") and not has(X, "columns"):
+            # Its mask would be lost.
+            X = X.compute()
+        refuse_masked(X, "X")
         if has(X, "columns") or has(X, "getParamNames"):
             validate_data(self, X, reset=reset, skip_check_array=True)
             return X
@@ -257,13 +268,18 @@ class SuperSampler(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[misc]
 
     def _size(self, rows: int) -> int:
         size: Any = self.n_samples
-        if isinstance(size, (int, np.integer)):
+        if isinstance(size, (int, np.integer)) and not isinstance(size, bool):
             if size < 1:
                 raise ValueError(f"n_samples is {size}; give at least 1")
             return int(size)
         if isinstance(size, (float, np.floating)) and 0 < size <= 1:
             return max(round(float(size) * rows), 1)
         raise ValueError(f"n_samples is {size!r}; give a whole number, or a fraction up to 1.0")
+
+
+def _count(rows: Any) -> int:
+    """The number of rows; chains of getdist have no length."""
+    return len(rows.samples) if has(rows, "getParamNames") else int(_num_samples(rows))
 
 
 def _weights(sample_weight: Any, rows: int) -> Any:

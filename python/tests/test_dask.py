@@ -364,6 +364,10 @@ X = da.ones((10, 2), chunks=(5, 2))
         (X, {"sample_weight": [dask.delayed(np.ones)(5)]}, ValueError, "sample_weight has 1 partition, and x has 2"),
         (X, {"sample_weight": "w"}, ValueError, "sample_weight names a column, but the columns of x have no names"),
         (X, {"weights": "simplex"}, ValueError, "unequal weights needs all rows in memory"),
+        *(
+            (X, {name: value}, ValueError, f"{name} needs all rows in memory; leave it out")
+            for name, value in {"include": [3], "exclude": [3], "calibrate": ["a"], "chains": 2}.items()
+        ),
         (X, {"functions_weight": 2}, ValueError, "no effect without functions"),
         (X, {"pool_rows": 0}, ValueError, "pool_rows is 0"),
         (X, {"n": None}, ValueError, "give the size"),
@@ -377,6 +381,12 @@ X = da.ones((10, 2), chunks=(5, 2))
 def test_what_cannot_be_is_refused_before_anything_is_read(data, keywords, kind, message):
     with pytest.raises(kind, match=message):
         ss.dask.thin(data, **{"n": 5, "progress": False, **keywords})
+
+
+def test_row_numbers_are_no_points():
+    for y in ([1, 2, 3], np.arange(10) > 4):
+        with pytest.raises(TypeError, match=r"a list of row numbers or a mask; give the rows"):
+            ss.dask.evaluate(X, y)
 
 
 def test_frames_with_text_are_refused_before_anything_is_read():

@@ -81,6 +81,11 @@ def test_masked_values_are_refused_wherever_they_are():
         ss.thin(iter([(X, weights)]), 5)
     with pytest.raises(ValueError, match="masked at row 7"):
         ss.mmd(X, bad)
+    # Of Dask too, of which NumPy loses the mask.
+    lazy = pytest.importorskip("dask.array").from_array(bad, chunks=(100, 3))
+    for x in (lazy, lazy.astype(np.float32)):
+        with pytest.raises(ValueError, match="masked at row 7"):
+            rows(x)
     # Nothing masked is nothing lost.
     free = np.ma.masked_array(X)
     assert rows({"a": free[:, 0], "b": free[:, 1], "c": free[:, 2]}) == rows(Variable(free)) == EXPECTED
@@ -382,9 +387,9 @@ def test_rows_are_taken_from_any_sequence():
     assert isinstance(taken, point) and taken.first.tolist() == X[numbers].tolist()
     sparse = pytest.importorskip("scipy.sparse")
     assert (result.take(sparse.coo_matrix(X)).toarray() == X[numbers]).all()
-    with pytest.raises(ValueError, match="'DESCR' of x has 5 rows"):
+    with pytest.raises(TypeError, match="'DESCR' of x is a text"):
         result.take({"data": X, "DESCR": "words"})
-    with pytest.raises(TypeError, match="whose rows cannot be taken"):
+    with pytest.raises(TypeError, match="x is a text or a path"):
         result.take("x" * 300)
 
 
@@ -438,3 +443,48 @@ def test_labels_that_are_missing_are_named():
         with pytest.raises(ValueError, match="groups has no label in row 9; give every row its group"):
             rows(X, groups=groups)
     assert 9 not in rows(X, groups=labels, nan="drop", n=299)
+
+
+def test_other_values_of_one_number_a_row_are_counted_before_rows_are_left_out():
+    holes = X.copy()
+    holes[7, 1] = np.nan
+    for name in ("sample_weight", "log_weight"):
+        with pytest.raises(ValueError, match=f"{name} has 5 rows, but x has 300 rows"):
+            rows(holes, nan="drop", **{name: WEIGHTS[:5]})
+
+
+def test_what_has_no_rows_says_so():
+    each = ss.thin_each(X, 2, each=np.arange(300) % 3)
+    for call in (lambda: rows(each, 2), lambda: ss.mmd(X, each), lambda: ss.resample(each, None, 2)):
+        with pytest.raises(TypeError, match="an EachResult has numbers of rows, not points"):
+            call()
+    with open(__file__) as file, pytest.raises(TypeError, match="x is an open file; give its path"):
+        rows(file)
+    for x, words in (
+        ([[1, 2], [3]], "the items of x differ in their length or dimensions$"),
+        ((X, WEIGHTS), "the items of x differ .*; give rows alone, and weights as sample_weight"),
+        ((row for row in X), r"a batch of x has shape \(3,\).*for one row rows.reshape\(1, -1\)"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            rows(x, 1)
+    result = ss.thin(X, 3)
+    with pytest.raises(TypeError, match="x is a text or a path"):
+        result.take("a.csv")
+    with pytest.raises(TypeError, match=r"ask whether it is in \.indices"):
+        3 in result  # noqa: B015
+
+
+def test_leaving_rows_out_is_advised_where_it_is_possible():
+    holes = np.where(np.arange(300)[:, None] == 7, np.nan, X)
+    with pytest.raises(ValueError, match="in 1 row; nan='drop' leaves these out"):
+        ss.thin(holes, 5)
+    with pytest.raises(ValueError, match=r"NaN by column: .*in 1 row$"):
+        ss.stein.thin(holes, -X, 5)
+    with pytest.raises(ValueError, match="data has NaN in row 7"):
+        ss.thin(X, 5).plot_marginals(holes)
+
+
+def test_words_that_may_be_left_out_are_checked():
+    for call in (ss.thin, ss.herd):
+        with pytest.raises(TypeError, match="target is 3; choose rows, corrected or density"):
+            call(X, 5, target=3)

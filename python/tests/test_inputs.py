@@ -168,7 +168,7 @@ REFUSED = {
     "a string column, polars": (pl.from_pandas(text_column()), TypeError, "column 'label' of x holds"),
     "a string column, Arrow": (pa.Table.from_pandas(text_column()), TypeError, "column 'label' of x holds"),
     "ids only": (pd.DataFrame({"chain": [1, 2]}), ValueError, "has no column to use"),
-    "a ragged list": ([[1.0], [1.0, 2.0]], ValueError, "inhomogeneous"),
+    "a ragged list": ([[1.0], [1.0, 2.0]], ValueError, "the items of x differ in their length"),
     "a file that is not there": ("draws", FileNotFoundError, "draws: "),
     "None": (None, TypeError, "x is of type NoneType"),
     "on a GPU": (OnAnotherDevice(X), TypeError, "move it to the CPU first"),

@@ -400,6 +400,60 @@ def test_labels_of_another_order_are_refused_and_groups_of_one_row_have_no_media
         assert "median" in repr(ss.thin_each(POOL.iloc[:5], 3, each=np.arange(5)))
 
 
+def test_groups_may_be_a_column_of_anything_and_rows_with_nan_are_left_out():
+    labels = np.arange(600) % 3
+    rows = np.array(POOL, dtype=float)
+    names = [f"x{column}" for column in range(rows.shape[1])]
+    expected = ss.thin_each(rows, 4, each=labels).indices.tolist()
+    frame = pd.DataFrame(rows, columns=names).assign(event=labels, text="u")
+    for x in (frame.drop(columns="text"), frame.drop(columns="text").to_dict("list")):
+        assert ss.thin_each(x, 4, each="event").indices.tolist() == expected
+    assert ss.thin_each(frame, 4, each="event", columns=["~text"]).indices.tolist() == expected
+    assert ss.thin_each(frame, 4, each=labels, columns=names).indices.tolist() == expected
+    rows[7, 1] = np.nan
+    for x, each in ((rows, labels), (frame.assign(x1=rows[:, 1]), "event")):
+        found = ss.thin_each(x, 4, each=each, nan="drop", **({} if x is rows else {"columns": names}))
+        assert found.group_rows.tolist() == [200, 199, 200]
+        for label, chosen in found.items():
+            own = np.flatnonzero((labels == label) & (np.arange(600) != 7))
+            assert chosen.tolist() == own[ss.thin(rows[own], 4).indices].tolist()
+    with pytest.raises(ValueError, match="x has no column 'event'; its columns are"):
+        ss.thin_each(frame[names], 4, each="event")
+    with pytest.raises(ValueError, match="x has no column 'event'; give a label for each row"):
+        ss.thin_each(rows, 4, each="event")
+
+
+def test_weights_of_resampling_may_be_a_column_beside_others_and_nan():
+    rows = np.array(POOL, dtype=float)
+    weights = np.exp(rows[:, 0] / 2)
+    names = [f"x{column}" for column in range(rows.shape[1])]
+    frame = pd.DataFrame(rows, columns=names).assign(w=weights, text="u")
+    expected = ss.resample(rows, weights, 50).indices.tolist()
+    assert ss.resample(frame, "w", 50, columns=["~text"]).indices.tolist() == expected
+    assert (
+        ss.resample(frame.assign(w=np.log(weights)), None, 50, log_weight="w", columns=names).indices.tolist()
+        == expected
+    )
+    rows[7, 1] = np.nan
+    dropped = ss.resample(rows, weights, nan="drop")
+    assert len(dropped) == 599 and dropped.dropped == 1 and 7 not in dropped.indices
+    with pytest.raises(TypeError, match="n is 'auto'"):
+        ss.resample(frame[names], weights, "auto")
+    with pytest.raises(ValueError, match=r"weights has shape \(600, 1\)"):
+        ss.resample(frame[names], weights[:, None], 5)
+    with pytest.warns(ss.SupersampleWarning, match="with weights='weight'"):
+        ss.resample(frame[names].assign(weight=weights), None, 5)
+
+
+def test_words_of_summaries_and_of_calibration_are_about_what_was_given():
+    with pytest.raises(ValueError, match=r"^match_summary: unknown field `x0`"):
+        ss.thin(POOL, 5, match_summary={"x0": {"mean": 0.0}})
+    with pytest.raises(ValueError, match="calibrate is empty"):
+        ss.thin(POOL, 5, weights="calibrated", calibrate=[])
+    with pytest.raises(ValueError, match="needs all rows in memory"):
+        ss.thin(lambda: iter([POOL]), 5, weights="calibrated", calibrate=["x0"])
+
+
 def test_nothing_to_resample_is_refused():
     with pytest.raises(ValueError, match="x has no rows"):
         ss.resample(np.empty((0, 2)), [])

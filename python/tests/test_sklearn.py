@@ -168,6 +168,24 @@ def test_frames_have_the_columns_that_thin_sees():
         SuperSampler(10).fit(holes)
 
 
+def test_nothing_is_lost_on_the_way_in():
+    x = np.random.default_rng(4).normal(size=(60, 3))
+    bad = np.ma.masked_greater(x, 2)
+    row = int(np.argwhere(x > 2)[0][0])
+    for rows in (bad, list(bad)):
+        with pytest.raises(ValueError, match=f"X is masked at row {row}"):
+            SuperSampler(5).fit(rows)
+        with pytest.raises(ValueError, match=f"X is masked at row {row}"):
+            SuperSampler(5).fit(x).score(rows)
+    with pytest.raises(TypeError, match="X is a result"):
+        SuperSampler(5).fit(ss.thin(x, 9, weights="simplex"))
+    for rows in ({"a": x[:, 0]}, "draws.csv"):
+        with pytest.raises(TypeError, match="give an array or a frame"):
+            SuperSampler(5).fit(rows)
+    with pytest.raises(ValueError, match="n_samples is True"):
+        SuperSampler(True).fit(x)
+
+
 def test_fewer_rows_than_asked_are_told():
     with pytest.warns(ss.SupersampleWarning, match="1,000 rows were asked for, but there are only 50 rows"):
         assert len(SuperSampler(1000).fit(np.random.default_rng(0).normal(size=(50, 2))).sample_indices_) == 50

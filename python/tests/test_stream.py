@@ -69,6 +69,21 @@ def test_columns_are_matched_by_name():
         stream.merge(ss.Stream(30, columns=["a", "c"]).update(frame))
 
 
+def test_weights_may_be_a_column():
+    rows = X[:600]
+    frame = pd.DataFrame(rows).add_prefix("x").assign(w=np.exp(rows[:, 0]))
+    expected = ss.thin(rows, 5, sample_weight=frame.w.to_numpy()).indices.tolist()
+    stream = ss.Stream(5)
+    for some in (frame[:200], frame[200:]):
+        stream.update(some, sample_weight="w")
+    assert stream.thin().indices.tolist() == expected
+    assert ss.Stream(5).update(frame.assign(w=rows[:, 0]), log_weight="w").thin().indices.tolist() == expected
+    with pytest.raises(ValueError, match="not both"):
+        stream.update(frame, sample_weight="w", log_weight=np.zeros(600))
+    with pytest.raises(ValueError, match="a batch has no column 'v'"):
+        stream.update(frame, sample_weight="v")
+
+
 def test_what_cannot_be_is_refused():
     stream = ss.Stream(5)
     with pytest.raises(ValueError, match=r"row|point"):
@@ -76,8 +91,12 @@ def test_what_cannot_be_is_refused():
     stream.update(X[:10])
     bad = X[:10].copy()
     bad[3, 1] = np.nan
-    with pytest.raises(ValueError, match="row 13"):
+    with pytest.raises(ValueError, match="row 13, column 1 of the stream is NaN"):
         stream.update(bad)
+    with pytest.raises(ValueError, match=r"the items of a batch differ .*give rows alone"):
+        stream.update((X[:10], np.ones(10)))
+    with pytest.raises(ValueError, match="a batch is a list of 2 tables; concatenate them"):
+        stream.update([X[:10], X[:10]])
     with pytest.raises(ValueError, match="dimension 2"):
         stream.update(X[:4, :2])
     with pytest.raises(ValueError, match="weights"):
