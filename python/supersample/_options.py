@@ -670,6 +670,7 @@ _ELSEWHERE = {
     "size": "n",
     "random_state": "seed",
     "n_jobs": "threads",
+    "verbose": "progress",
     "weights": "subset_weight",
     "data": "x",
 }

@@ -1,6 +1,7 @@
 """Landmarks in place of all pairs: the same choice nearly, with an error bar that is true."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -27,6 +28,28 @@ def test_weights_and_few_rows_and_defaults():
     assert ss.herd(X, 5).landmarks is None
     # As many landmarks as rows: nothing is left to approximate, and the rows are compared with each other.
     assert ss.herd(X[:40], 5, landmarks=1000).landmarks is None
+
+
+def test_very_uneven_weights_leave_few_landmarks():
+    # Three rows have nearly all weight, and the rows at the ends of the columns are more.
+    weights = np.full(3000, 1e-9)
+    weights[::1000] = 1
+    with pytest.warns(ss.SupersampleWarning, match="very uneven"):
+        result = ss.thin(X, 3, embedding="landmarks", sample_weight=weights)
+    assert sorted(result.indices.tolist()) == [0, 1000, 2000] and 3 < result.landmarks < 20
+    exact = ss.mmd(X, X[::1000], sample_weight=weights)
+    assert abs(result.mmd - exact) < 1e-4
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ss.SupersampleWarning)
+        herder = ss.Herder(X, embedding="landmarks", sample_weight=weights)
+        herder.run(5)
+        again = pickle.loads(pickle.dumps(herder))
+        again.run(5)
+        herder.run(5)
+        assert np.array_equal(again.indices, herder.indices) and again.result().mmd == herder.result().mmd
+        streamed = ss.Stream(3, pool_rows=500).update(X, sample_weight=weights).thin()
+        batches = ss.thin(lambda: iter([(X, weights)]), 3, pool_rows=500)
+    assert streamed.mmd < 1 and batches.mmd < 1
 
 
 def test_evaluations_have_it_too():

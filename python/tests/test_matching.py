@@ -423,7 +423,7 @@ def test_groups_may_be_a_column_of_anything_and_rows_with_nan_are_left_out():
         ss.thin_each(rows, 4, each="event")
 
 
-def test_weights_of_resampling_may_be_a_column_beside_others_and_nan():
+def test_weights_of_resampling_may_be_a_column_and_rows_with_nan_are_left_out():
     rows = np.array(POOL, dtype=float)
     weights = np.exp(rows[:, 0] / 2)
     names = [f"x{column}" for column in range(rows.shape[1])]

@@ -101,6 +101,12 @@ def test_other_names_are_refused_with_the_one_that_was_meant(name):
         function(**{keyword + "x": 1})
 
 
+def test_names_of_other_libraries_lead_to_those_here():
+    for name, meant in {"random_state": "seed", "n_jobs": "threads", "verbose": "progress", "num_samples": "n"}.items():
+        with pytest.raises(TypeError, match=rf"'{name}'; did you mean '{meant}'\?"):
+            ss.thin(X, 5, **{name: 1})
+
+
 def test_words_of_the_wrong_type_are_refused_in_the_words_there_are():
     for keyword, words in {
         "scale": "none, sd, mad, aad or pca",

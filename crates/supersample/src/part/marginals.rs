@@ -244,8 +244,7 @@ impl Column {
             None => {
                 let mut sorted: Vec<f64> = column.collect();
                 sorted.sort_unstable_by(f64::total_cmp);
-                let count = sorted.len() as f64;
-                sorted.iter().enumerate().for_each(|(i, &value)| step(value, (i + 1) as f64 / count));
+                sorted.iter().enumerate().for_each(|(i, &value)| step(value, (i + 1) as f64));
             }
             Some(shares) => {
                 let weighted = column.zip(shares.iter().copied()).filter(|(_, share)| *share > 0.0);
@@ -264,8 +263,11 @@ impl Column {
         }
         values.shrink_to_fit();
         reached.shrink_to_fit();
-        let is_equal = shares.is_none() && values.len() == rows.len();
-        let steps = if is_equal { Steps::Equal(values.len()) } else { Steps::Reached(reached) };
+        let steps = match shares {
+            None if values.len() == rows.len() => Steps::Equal(values.len()),
+            None => Steps::counted(&reached),
+            Some(_) => Steps::Reached(reached),
+        };
         Some((Column { index, values }, steps))
     }
 
@@ -315,7 +317,14 @@ mod tests {
         let marginals = Marginals::new(&rows, None).unwrap().unwrap();
         let (column, steps) = (&marginals.0.columns[0], &marginals.0.steps[0]);
         assert_eq!(column.values, [0.0, 1.0, 3.0, 5.0]);
-        assert_eq!(steps, &Steps::Reached(vec![0.25, 0.5, 0.625, 1.0]));
+        assert_eq!(steps, &Steps::Counted(vec![2, 4, 5, 8]));
+        let weighted = Marginals::new(&rows, Some(&[0.5; 8])).unwrap().unwrap();
+        assert_eq!(weighted.0.steps[0], Steps::Reached(vec![0.25, 0.5, 0.625, 1.0]));
+        for k in 0..4 {
+            assert_eq!(steps.reached(k), weighted.0.steps[0].reached(k));
+            let share = steps.reached(k);
+            assert_eq!(steps.first_above(share), weighted.0.steps[0].first_above(share));
+        }
         let integrals = steps.integrals();
         for (value, u) in [
             (-1.0, 0.0),

@@ -16,6 +16,8 @@ use crate::{Error, Result};
 pub(super) enum Steps {
     /// This number of values, each with the same mass.
     Equal(usize),
+    /// Number of rows of equal mass up to each value, where values tie.
+    Counted(Vec<u32>),
     /// F at each value; the last is 1.
     Reached(Vec<f64>),
 }
@@ -42,6 +44,7 @@ impl Steps {
     pub(super) fn count(&self) -> usize {
         match self {
             Steps::Equal(count) => *count,
+            Steps::Counted(counts) => counts.len(),
             Steps::Reached(reached) => reached.len(),
         }
     }
@@ -51,6 +54,10 @@ impl Steps {
         let last = self.count() - 1;
         match self {
             Steps::Equal(count) => ((share * *count as f64).ceil() as usize).saturating_sub(1).min(last),
+            Steps::Counted(counts) => {
+                let rows = f64::from(counts[last]);
+                counts.partition_point(|to| f64::from(*to) / rows < share).min(last)
+            }
             Steps::Reached(reached) => reached.partition_point(|to| *to < share).min(last),
         }
     }
@@ -59,6 +66,7 @@ impl Steps {
     pub(super) fn reached(&self, k: usize) -> f64 {
         match self {
             Steps::Equal(count) => (k + 1) as f64 / *count as f64,
+            Steps::Counted(counts) => f64::from(counts[k]) / f64::from(counts[counts.len() - 1]),
             Steps::Reached(reached) => reached[k],
         }
     }
@@ -92,6 +100,11 @@ impl Steps {
     pub(super) fn single_draw(&self, integrals: &[f64]) -> f64 {
         let distances = self.knots().zip(integrals);
         distances.map(|((u, [from, to]), below)| (to - from) * (2.0 * below + 0.5 - u)).sum::<f64>() / 2.0
+    }
+
+    /// Steps from whole numbers of rows up to each value.
+    pub(super) fn counted(reached: &[f64]) -> Steps {
+        Steps::Counted(reached.iter().map(|rows| *rows as u32).collect())
     }
 
     /// The place of value `k`, or of what lies right before it.
@@ -272,7 +285,8 @@ fn sorted_places(
     let steps = match (shares, reached.len()) {
         (_, 0 | 1) => return None,
         (None, count) if count == column.len() => Steps::Equal(count),
-        _ => {
+        (None, _) => Steps::counted(&reached),
+        (Some(_), _) => {
             reached.iter_mut().for_each(|reached| *reached /= mass);
             reached.shrink_to_fit();
             Steps::Reached(reached)

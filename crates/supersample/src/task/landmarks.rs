@@ -144,7 +144,7 @@ pub(super) fn choose_landmarks_on(
     }
     device.check()?;
     let ends = if 2 * points.dim() * FOR_EACH_END <= count { ends(points, shares) } else { Vec::new() };
-    with_ends(&some.select(herder.indices())?, &points.select(&ends).ok())
+    with_ends(&some.select(herder.indices())?, &points.select(&ends).ok(), count)
 }
 
 /// The rows of the smallest and of the largest value of each column, of those with weight.
@@ -167,15 +167,17 @@ fn ends(points: &Points, shares: Option<&[f64]>) -> Vec<usize> {
     ends.into_iter().flatten().flat_map(|(low, high)| [low, high]).collect()
 }
 
-/// The herded points, the last of them replaced by ends that are not among them.
-fn with_ends(herded: &Points, ends: &Option<Points>) -> Result<Points> {
+/// The herded points with the ends that are not among them, which replace the last where there are `count`.
+fn with_ends(herded: &Points, ends: &Option<Points>, count: usize) -> Result<Points> {
     let mut new: Vec<&[f64]> = Vec::new();
     for end in ends.iter().flat_map(Points::rows) {
         if !new.contains(&end) && !herded.rows().any(|point| point == end) {
             new.push(end);
         }
     }
-    let kept = &herded.as_slice()[..(herded.len() - new.len()) * herded.dim()];
+    // Uneven weights leave fewer candidates than landmarks, and perhaps fewer than ends.
+    let kept = herded.len().min(count.saturating_sub(new.len()));
+    let kept = &herded.as_slice()[..kept * herded.dim()];
     Points::from_vec([kept, &new.concat()].concat(), herded.dim())
 }
 
@@ -230,7 +232,13 @@ pub(super) fn recall(problem: &Problem, numbers: &[f64]) -> Result<Landmarks> {
     let Some(count) = count else {
         return Err(Error::RecalledCount { found: numbers.len(), expected: other + LANDMARKS.min(rows) });
     };
-    let (landmarks, controls) = landmarks_and_controls(problem, count, &crate::watch::unwatched)?;
+    let chosen = |count: usize| landmarks_and_controls(problem, count, &crate::watch::unwatched);
+    // Uneven weights leave fewer landmarks than were asked for.
+    let asked = problem.choose.landmark_count(rows).max(count);
+    let (landmarks, controls) = match chosen(asked)? {
+        (landmarks, _) if landmarks.len() != count && asked != count => chosen(count)?,
+        found => found,
+    };
     Landmarks::recall(&problem.samples, landmarks, controls, numbers)
 }
 
@@ -289,6 +297,28 @@ mod tests {
         assert!(times.iter().all(|count| (8..70).contains(count)));
         assert_eq!(stratified_rows(&points, 12_000, 0), (0..12_000).collect::<Vec<_>>());
         assert_eq!(stratified_rows(&points, 1, 0).len(), 1);
+    }
+
+    #[test]
+    fn uneven_weights_leave_fewer_landmarks_than_ends() {
+        // Nearly all weight is on three rows, and ten columns have twenty ends.
+        let (rows, dim, count) = (3000, 10, 200);
+        let x = (0..rows * dim).map(|i| (i as f64 * 0.7).sin() + (i as f64 * 0.13).cos());
+        let points = Points::from_vec(x.collect(), dim).unwrap();
+        let mut shares = vec![1e-12; rows];
+        shares[..3].fill((1.0 - 1e-12 * (rows - 3) as f64) / 3.0);
+        let kernel = Kernel::gaussian(2.0).unwrap();
+        let choose = |count| {
+            choose_landmarks(&kernel, &points, Some(&shares), count, Precision::Double, 0, &crate::unwatched)
+                .unwrap()
+        };
+        let (landmarks, without) = (choose(count), choose(2 * dim * FOR_EACH_END - 1));
+        assert_eq!(without.len(), 3);
+        assert_eq!(&landmarks.as_slice()[..3 * dim], without.as_slice());
+        for row in ends(&points, Some(&shares)) {
+            assert!(landmarks.rows().any(|landmark| landmark == points.row(row)), "{row}");
+        }
+        assert!((4..=23).contains(&landmarks.len()), "{}", landmarks.len());
     }
 
     #[test]
