@@ -204,7 +204,7 @@ def of_density(method: str, x: Any, n: Any, options: Mapping[str, Any]) -> PoolR
 def asked(method: str, n: Any, given: Options) -> Options:
     """The options of a choice of `n` rows by this method."""
     refuse_without_functions(given)
-    _check_total(given)
+    check_total(given)
     if isinstance(n, str) and n == "auto":
         return given.also(method=method, n=None, auto=True)
     return given.also(method=method, n=None if n is None else as_count(n, "n"))
@@ -262,7 +262,7 @@ def numbered(given: Options, x: Any, rows: Table | int | None) -> Options:
 
 def chosen_from(rows: Table | Batches, given: Options, labels: Sequence[Any] = ()) -> PoolResult:
     """The result of choosing from rows in memory or in batches."""
-    given = _calibrated(rows, given)
+    given = calibrated(rows, given)
     progress = given.pop("progress", None)
     count = len(rows.values) if isinstance(rows, Table) else None
     with reporting(progress, count) as listener, explained(rows, labels=labels):
@@ -276,7 +276,7 @@ def chosen_from(rows: Table | Batches, given: Options, labels: Sequence[Any] = (
     return reported(chosen, rows, given)
 
 
-def _calibrated(rows: Any, given: Options) -> Options:
+def calibrated(rows: Any, given: Options) -> Options:
     """The options with the numbers of the columns and functions whose means are met."""
     wanted = given.pop("calibrate", None)
     if wanted is None:
@@ -302,7 +302,7 @@ def _calibrated(rows: Any, given: Options) -> Options:
     return given.also(calibrate=(columns, functions))
 
 
-def _check_total(given: Options) -> None:
+def check_total(given: Options) -> None:
     """Refuses a sum of weights that has no effect, or is none."""
     total = given["total"]
     if total is None:

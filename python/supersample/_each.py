@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from . import _native
 from ._advice import tell
+from ._choose import calibrated, check_total
 from ._files import is_file
 from ._functions import refuse_without_functions
 from ._inputs import as_array, as_count, expect_same_order
@@ -59,7 +60,7 @@ class EachResult(Mapping[Any, NDArray[np.int64]]):
     group_rows: NDArray[np.int64]
     """How many rows each group has."""
     weights: NDArray[np.float64]
-    """The weights of the chosen rows, which sum to one in each group."""
+    """The weights of the chosen rows, which sum to one, or to `total`, in each group."""
     mmd: NDArray[np.float64]
     """The MMD of each subset from its group."""
     equivalent_draws: NDArray[np.float64]
@@ -149,6 +150,7 @@ def thin_each(x: Any, n: int, each: Any, **options: Unpack[ThinEach]) -> EachRes
     """
     given = read(ThinEach, options)
     refuse_without_functions(given)
+    check_total(given)
     roles = roles_of(given)
     data = {name: given.pop(name, None) for name in ("sample_weight", "log_weight", "functions")}
     if isinstance(each, str):
@@ -173,7 +175,8 @@ def thin_each(x: Any, n: int, each: Any, **options: Unpack[ThinEach]) -> EachRes
         known, numbers = np.unique(labels, return_inverse=True)
     except TypeError:
         raise TypeError("each has labels of several types; give labels of one type") from None
-    progress = given.pop("progress", None)
+    given = calibrated(rows, given)
+    progress, total = given.pop("progress", None), given.pop("total", None)
     names = known.tolist()
     with reporting(progress, len(known)) as listener, explained(rows, labels=names):
         given = given.also(progress=listener, method="thin", n=as_count(n, "n"))
@@ -181,6 +184,8 @@ def thin_each(x: Any, n: int, each: Any, **options: Unpack[ThinEach]) -> EachRes
         found = _native.choose_each(rows.values, numbers.astype(np.int64), given)
     tell(found.advice, rows.names)
     weights = np.repeat(1 / found.sizes, found.sizes) if found.weights is None else found.weights
+    if total is not None:
+        weights = weights * total
     return EachResult(
         tuple(names),
         given_number(rows.dropped, found.rows),

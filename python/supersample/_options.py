@@ -446,7 +446,9 @@ class Streamed(
     landmarks: Annotated[int | None, Keyword(None, _at_least(1))]
 
 
-class ThinEach(ObjectiveKeywords, TableKeywords, WeightKeywords, SearchKeywords, RunKeywords, total=False):
+class ThinEach(
+    ObjectiveKeywords, TableKeywords, WeightKeywords, CalibrateKeywords, SearchKeywords, RunKeywords, total=False
+):
     """Of `thin_each`."""
 
 

@@ -249,6 +249,9 @@ def _refuse(x: Any, what: str) -> None:
                 f"{what}.to_stacked_array('column', ['{next(iter(x.dims), 'row')}'])"
             )
         raise TypeError(f"{what} is of type {type(x).__name__}; for chains and draws use supersample.arviz.thin")
+    if has(x, "dims", "coords") and {"chain", "draw"} <= set(x.dims):
+        # The first dimension would be that of the rows.
+        raise TypeError(f"{what} has chains and draws; use supersample.arviz.thin({what}.to_dataset(name='{what}'), …)")
     if libraries(x) & {"pandas", "polars"} and has(x, "to_frame", "dtype"):
         raise ValueError(f"{what} is a Series, but two dimensions are needed; for one column use {what}.to_frame()")
     if has(x, "toarray", "nnz"):

@@ -423,6 +423,19 @@ def test_groups_may_be_a_column_of_anything_and_rows_with_nan_are_left_out():
         ss.thin_each(rows, 4, each="event")
 
 
+def test_each_group_has_calibrated_weights_of_its_own():
+    labels = np.arange(600) % 3
+    found = ss.thin_each(POOL, 20, each=labels, weights="calibrated", calibrate=["a"], total=60)
+    for label, rows in found.items():
+        weights = found.weights[np.isin(found.indices, rows)]
+        assert weights.sum() == pytest.approx(60)
+        assert weights @ POOL.a.to_numpy()[rows] / 60 == pytest.approx(POOL.a[labels == label].mean())
+    with pytest.raises(ValueError, match="calibrate has no effect without"):
+        ss.thin_each(POOL, 20, each=labels, calibrate=["a"])
+    with pytest.raises(ValueError, match="total has no effect on equal weights"):
+        ss.thin_each(POOL, 20, each=labels, total=60)
+
+
 def test_weights_of_resampling_may_be_a_column_and_rows_with_nan_are_left_out():
     rows = np.array(POOL, dtype=float)
     weights = np.exp(rows[:, 0] / 2)

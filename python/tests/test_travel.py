@@ -420,6 +420,14 @@ def test_no_variables_are_not_all_variables():
     assert ss.arviz.evaluate(draws, small).mmd == pytest.approx(small.attrs["supersample_mmd"], rel=1e-6)
 
 
+def test_chains_of_one_variable_are_no_rows():
+    draws = xr.DataArray(X[:400, 0].reshape(4, 100), dims=("chain", "draw"))
+    for x in (draws, draws.T):
+        with pytest.raises(TypeError, match=r"x has chains and draws; use supersample\.arviz\.thin\(x\.to_dataset"):
+            ss.thin(x, 2)
+    assert ss.arviz.thin(draws.to_dataset(name="x"), 5).sizes == {"chain": 1, "draw": 5}
+
+
 def test_a_dataset_without_chains_is_told_the_way():
     fields = xr.Dataset({"sst": (("time", "lat", "lon"), X[:200].reshape(50, 4, 3))})
     with pytest.raises(TypeError, match=r"x\.to_stacked_array\('column', \['time'\]\)"):
