@@ -233,7 +233,7 @@ def _of_values(gram: Any, x: Any, given: Options, data: Mapping[str, Any]) -> Ta
     values = as_table(gram, "gram").values
     if values.shape[0] != values.shape[1]:
         raise ValueError(f"gram has shape {values.shape}; give one row and one column for each row to choose from")
-    return all_rows(Table(values), Roles(), **data)
+    return all_rows(Table(values, may_drop=False), Roles(), **data)
 
 
 def _in_single(x: Any, given: Options, roles: Roles, data: Mapping[str, Any]) -> tuple[Any, bool]:

@@ -85,6 +85,7 @@ def mmd(x: Any, y: Any, *, subset_weight: Any = None, **options: Unpack[JudgeRow
         lengths = gaussian_lengths(given) or [target._native.median(1000, 0)]
         return target._native.mmd(lengths, points, weights, given["threads"])
     table = _target(x, y, given)
+    _note_weights(y, table)
     points, weights = subset_of(y, subset_weight, table)
     given.doubt(table.values.shape[1])
     with judging(given, table, len(points)) as given:
@@ -140,6 +141,13 @@ def _target(x: Any, y: Any, given: Options, **of_rows: Any) -> Table:
         return table
     held = held_weights(y, table)
     return replace(table, weights=held.get("sample_weight"), log_weights=held.get("log_weight"))
+
+
+def _note_weights(y: Any, table: Table) -> None:
+    """Warns of a column of weights that is not used; of a result it was said when it was chosen."""
+    if not isinstance(y, Result) and not table.is_weighted():
+        for note in _native.column_notes([(name, False, False) for name in table.unused]):
+            warn(note)
 
 
 def held_weights(y: Any, table: Table) -> dict[str, NDArray[np.float64]]:
@@ -412,6 +420,7 @@ def evaluate(x: Any, y: Any, *, subset_weight: Any = None, **options: Unpack[Jud
     functions, scores = options.get("functions"), given.pop("scores", None)
     numbers = None if names_of(functions) else given.pop("functions", None)
     table = _target(x, y, given, functions=numbers, chains=chains, scores=scores)
+    _note_weights(y, table)
     of_subset = _functions_of(y, table, functions)
     points, weights = subset_of(y, subset_weight, table)
     given.doubt(table.values.shape[1])

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _native
+from ._inputs import refuse_masked
 
 #: Kernel values computed between two checks for Ctrl-C.
 _BLOCK = 2_000_000
@@ -31,8 +32,11 @@ def _lengths(bandwidth: Any) -> list[float]:
     if bandwidth is None or isinstance(bandwidth, (str, bytes, bool, np.bool_)):
         raise TypeError(f"bandwidth is {bandwidth!r}; give a number")
     try:
+        refuse_masked(bandwidth, "bandwidth")
         lengths = np.atleast_1d(np.asarray(bandwidth, dtype=np.float64))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError) as error:
+        if "masked" in str(error):
+            raise
         raise TypeError(f"bandwidth is {bandwidth!r}; give a number") from None
     if lengths.ndim != 1 or not len(lengths):
         raise ValueError(f"bandwidth has shape {np.shape(bandwidth)}; give a number, or several in a list")

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from . import _native
 from ._advice import missed, tell
 from ._choose import asked, chosen_from, grouped, numbered
-from ._inputs import as_count, as_rows, as_vector, expect_same_order
+from ._inputs import as_array, as_count, as_rows, as_vector, expect_same_order
 from ._options import Options, SteinHerd, SteinJudge, SteinPlace, SteinThin, read, takes
 from ._progress import reporting
 from ._result import PoolResult, Result, placed_result
@@ -189,7 +189,7 @@ def sample(
 
     def checked(x: NDArray[np.float64]) -> NDArray[np.float64]:
         # Copies, because the function may work in place, or return the same array each time.
-        found = np.asarray(score(x.copy())).reshape(-1)
+        found = as_array(score(x.copy()), "what score returns").reshape(-1)
         if found.dtype.kind not in "fiub":
             raise TypeError(f"score returns numbers of dtype {found.dtype}; give the gradient of the log-density")
         return np.array(found, dtype=np.float64)

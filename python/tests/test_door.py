@@ -81,6 +81,10 @@ def test_masked_values_are_refused_wherever_they_are():
         ss.thin(iter([(X, weights)]), 5)
     with pytest.raises(ValueError, match="masked at row 7"):
         ss.mmd(X, bad)
+    with pytest.raises(ValueError, match="what score returns is masked at row 1"):
+        ss.stein.sample(lambda x: np.ma.masked_array(-x, [False, True, False]), 3, X)
+    with pytest.raises(ValueError, match="bandwidth is masked at row 0"):
+        rows(X, bandwidth=np.ma.masked_array([1.0, 2.0], [True, False]))
     # Of Dask too, of which NumPy loses the mask.
     lazy = pytest.importorskip("dask.array").from_array(bad, chunks=(100, 3))
     for x in (lazy, lazy.astype(np.float32)):
@@ -478,8 +482,9 @@ def test_leaving_rows_out_is_advised_where_it_is_possible():
     holes = np.where(np.arange(300)[:, None] == 7, np.nan, X)
     with pytest.raises(ValueError, match="in 1 row; nan='drop' leaves these out"):
         ss.thin(holes, 5)
-    with pytest.raises(ValueError, match=r"NaN by column: .*in 1 row$"):
-        ss.stein.thin(holes, -X, 5)
+    for call in (lambda: ss.stein.thin(holes, -X, 5), lambda: ss.thin(n=2, gram=holes[5:8])):
+        with pytest.raises(ValueError, match=r"NaN by column: .*in 1 row$"):
+            call()
     with pytest.raises(ValueError, match="data has NaN in row 7"):
         ss.thin(X, 5).plot_marginals(holes)
 
@@ -488,3 +493,14 @@ def test_words_that_may_be_left_out_are_checked():
     for call in (ss.thin, ss.herd):
         with pytest.raises(TypeError, match="target is 3; choose rows, corrected or density"):
             call(X, 5, target=3)
+
+
+def test_a_column_of_weights_is_noted_where_subsets_are_measured():
+    weighted = FRAME.assign(weight=WEIGHTS)
+    for call in (ss.mmd, ss.evaluate):
+        with pytest.warns(ss.SupersampleWarning, match="column 'weight' is not used; use it as weights"):
+            call(weighted, FRAME[:9])
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", ss.SupersampleWarning)
+            call(weighted, FRAME[:9], sample_weight="weight")
+            call(weighted, ss.thin(weighted, 9, sample_weight="weight"))

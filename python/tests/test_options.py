@@ -151,7 +151,8 @@ def test_a_column_of_weights_is_no_coordinate():
         assert ss.thin(iter(batches), 10).indices.tolist() == plain.indices.tolist()
     # That of a subset is its weights, whatever the rows have.
     subset = weighed.iloc[:30].drop(columns="supersample_weight")
-    by_name = ss.mmd(weighed, subset)
+    with pytest.warns(ss.SupersampleWarning, match=note):
+        by_name = ss.mmd(weighed, subset)
     assert by_name == ss.mmd(frame, frame.iloc[:30], subset_weight=np.arange(30.0)) != ss.mmd(frame, frame.iloc[:30])
 
 
