@@ -18,7 +18,7 @@ from ._inputs import as_array, as_count, expect_same_order
 from ._numbers import aligned, counted, significant
 from ._options import ThinEach, read, takes
 from ._progress import reporting
-from ._rows import all_rows, finished
+from ._rows import all_rows, finished, without_dropped
 from ._tables import explained, given_number, has_names, missing_labels, note_columns, roles_of
 
 if TYPE_CHECKING:
@@ -158,7 +158,8 @@ def thin_each(x: Any, n: int, each: Any, **options: Unpack[ThinEach]) -> EachRes
             raise ValueError(f"x has no column '{each}'; give a label for each row, or the name of a column of a frame")
         rows = all_rows(x, replace(roles, groups=each), **data)
     else:
-        rows, given_labels = all_rows(x, replace(roles, drop=False), **data), _labels_of(x, each)
+        rows = all_rows(x, roles if is_file(x) else replace(roles, drop=False), **data)
+        given_labels = without_dropped(rows, _labels_of(x, each), "each") if len(rows.dropped) else _labels_of(x, each)
         if len(given_labels) != len(rows.values):
             had, wanted = counted(len(given_labels), "label"), counted(len(rows.values), "row")
             raise ValueError(f"each has {had}, but x has {wanted}; give one for each row")

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from . import _native
 from ._advice import tell
 from ._diagnose import Diagnosis, diagnosed
+from ._files import is_file
 from ._functions import refuse_without_functions
 from ._inputs import as_rows, as_vector, expect_same_order, has
 from ._mixture import GaussianMixture, as_mixture, gaussian_lengths
@@ -130,7 +131,7 @@ def own_weights(y: Any, rows: int | None) -> Mapping[str, Any]:
 def _target(x: Any, y: Any, given: Options, **of_rows: Any) -> Table:
     """The rows to be matched, with the weights that a result was chosen by where none are given."""
     roles = roles_of(given)
-    if isinstance(y, Result) and y.names is not None and roles.columns is None and has_names(x):
+    if isinstance(y, Result) and y.names is not None and roles.columns is None and (has_names(x) or is_file(x)):
         # A result is measured by the columns that it was chosen by.
         roles = replace(roles, columns=y.names)
     if getattr(getattr(y, "dtype", None), "kind", None) == "b":

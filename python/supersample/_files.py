@@ -51,7 +51,9 @@ def read_files(x: Any, what: str, roles: Roles) -> Table:
             drop=roles.drop,
         )
     except ValueError as error:
-        raise ValueError(_in_python(str(error))) from None
+        # The command counts rows from 1.
+        sentence = re.sub(r"\brow (\d+)\b", lambda row: f"row {int(row[1]) - 1}", _in_python(str(error)))
+        raise ValueError(sentence) from None
     for note in read.notes:
         warn(_in_python(note))
     functions = None

@@ -11,19 +11,25 @@ from typing import Any
 
 import numpy as np
 
+from ._files import is_file
 from ._functions import functions_table
 from ._inputs import as_vector, expect_same_order
 from ._numbers import counted
+from ._rows import without_dropped
 from ._tables import Roles, Table, as_table, matched
 
 
 def _read(target: Any, weight: Any, roles: Roles) -> Table:
     """The rows that are matched, with their weights: numbers, or the name of a column."""
     name = weight if isinstance(weight, str) else None
-    other = as_table(target, "match", Roles(functions=roles.functions, sample_weight=name))
+    # Of a table they are left out when its columns are known.
+    drop = roles.drop and is_file(target)
+    other = as_table(target, "match", Roles(functions=roles.functions, sample_weight=name, drop=drop))
     if weight is None or name is not None:
         return other
     expect_same_order(target, weight, "match_weight", "match")
+    if len(other.dropped):
+        weight = without_dropped(other, weight, "match_weight")
     return replace(other, weights=as_vector(weight, "match_weight"), log_weights=None)
 
 

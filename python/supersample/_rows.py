@@ -27,7 +27,17 @@ def all_rows(
 ) -> Table:
     """The rows with their weights, functions, chains, groups and scores. Rows with NaN are left out if `roles` says
     so."""
-    table = weighted(as_table(x, "x", roles), sample_weight, log_weight, x)
+    table = as_table(x, "x", roles)
+    if len(table.dropped):
+        # A file, whose reader has left rows out: what is given for all its rows loses them too.
+        if chains is not None:
+            chains = _labels(as_chains(chains, table.rows), table.rows)
+        given = {"sample_weight": sample_weight, "log_weight": log_weight, "functions": functions}
+        given |= {"chains": chains, "groups": groups, "scores": scores}
+        sample_weight, log_weight, functions, chains, groups, scores = (
+            without_dropped(table, values, name) for name, values in given.items()
+        )
+    table = weighted(table, sample_weight, log_weight, x)
     table = with_functions(table, functions, x)
     if scores is not None:
         table = replace(table, scores=as_scores(x, table, scores).values)
@@ -42,6 +52,14 @@ def all_rows(
     if len(table.dropped) and not len(table.values):
         raise ValueError("every row has NaN in a column that is used; name the columns to use with columns=[…]")
     return table
+
+
+def without_dropped(table: Table, values: Any, what: str) -> Any:
+    """The values of the rows that were not left out; unchanged where they are not those of all rows."""
+    given = None if values is None else as_array(values, what)
+    if given is None or not given.ndim or len(given) != table.rows:
+        return values
+    return np.delete(given, table.dropped, axis=0)
 
 
 def finished(table: Table, drop: bool) -> Table:

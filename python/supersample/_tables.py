@@ -165,7 +165,8 @@ class Table:
         names = ("values", "weights", "log_weights", "chains", "groups", "scores")
         functions = self.functions and replace(self.functions, values=kept(self.functions.values))
         parts_kept = {name: kept(getattr(self, name)) for name in names}
-        return replace(self, **parts_kept, functions=functions, is_copy=True, dropped=np.flatnonzero(missing))
+        dropped = np.union1d(self.dropped, given_number(self.dropped, np.flatnonzero(missing)))
+        return replace(self, **parts_kept, functions=functions, is_copy=True, dropped=dropped)
 
 
 def given_number(dropped: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -172,10 +172,44 @@ def test_columns_have_their_roles(tmp_path):
     of_frame = ss.thin(frame, 9, **options, groups="group")
     assert of_path.indices.tolist() == of_frame.indices.tolist() and 7 not in of_path.indices
     assert ss.thin(path, 9, columns=["~a", "~w", "~group"]).names == ("b", "f")
-    with pytest.raises(ValueError, match=r"row 8 .*column 'a' is .*nan='drop'"):
+    with pytest.raises(ValueError, match=r"row 7 \(line 9\), column 'a' is .*nan='drop'"):
         ss.thin(path, 9)
     with pytest.raises(ValueError, match="there is no column 'c'; the columns are a, b, f, w, group"):
         ss.thin(path, 9, columns=["c"])
+
+
+def test_rows_with_nan_in_a_file_are_left_out_of_all_that_belongs_to_rows(tmp_path):
+    rng = np.random.default_rng(1)
+    x, labels = rng.normal(size=(300, 3)), np.arange(300) % 3
+    weights = rng.gamma(2.0, size=300)
+    frame = pd.DataFrame(x, columns=["a", "b", "c"])
+    frame.loc[[7, 50], "b"] = np.nan
+    path = tmp_path / "draws.csv"
+    frame.to_csv(path, index=False, float_format="%.17g")
+    for options in (
+        {"sample_weight": weights},
+        {"log_weight": x[:, 0]},
+        {"functions": x**2},
+        {"groups": labels},
+        {"include": [8, 60], "exclude": np.arange(91, 100)},
+        {"sample_weight": np.where(labels == 1, np.nan, weights)},
+        {"match": path, "match_weight": weights},
+    ):
+        of_frame = {**options, "match": frame} if "match" in options else options
+        found, expected = ss.thin(path, 9, nan="drop", **options), ss.thin(frame, 9, nan="drop", **of_frame)
+        assert found.indices.tolist() == expected.indices.tolist() and found.dropped == expected.dropped
+        np.testing.assert_array_equal(found.points, frame.to_numpy()[found.indices])
+    for chains in (3, [100, 50, 150], labels // 2):
+        found, expected = (ss.diagnose(rows, nan="drop", chains=chains) for rows in (path, frame))
+        assert found.kernel_ess == expected.kernel_ess
+    found, expected = (ss.thin_each(rows, 4, each=labels, nan="drop") for rows in (path, frame))
+    assert found.indices.tolist() == expected.indices.tolist()
+    found, expected = (ss.resample(rows, weights, 20, nan="drop") for rows in (path, frame))
+    assert found.indices.tolist() == expected.indices.tolist()
+    result = ss.thin(path, 9, nan="drop", columns=["a", "b"])
+    assert ss.mmd(path, result) == pytest.approx(result.mmd, rel=1e-6)
+    with pytest.raises(ValueError, match="sample_weight has 9 rows"):
+        ss.thin(path, 9, nan="drop", sample_weight=weights[:9])
 
 
 def test_what_cannot_be_read(tmp_path):
