@@ -6,6 +6,7 @@
     python3 bench/peers/large.py F --exact    and our own herding over all pairs (minutes at F and G, an hour at H, a day at I)
     python3 bench/peers/large.py F --peers Compress++,coreax   random rows and these alone, of those we are compared with
     python3 bench/peers/large.py --table      the tables of the runs so far
+    python3 bench/peers/large.py --write-docs the same, into docs/performance.md
 
 Everybody gets the same rows, kernel and number of points and runs in a process of its own. Of us it is the whole command, from
 the file to the chosen rows; of the others what lies between the array in memory and the row numbers. Compress++ decides itself
@@ -17,11 +18,12 @@ import argparse
 import json
 import os
 import pathlib
+import re
 import subprocess
 import tempfile
 import time
 
-from speed import HERE, PYTHON, RESULTS, build, json_of, machine, make_environment, run, say, whole_command
+from speed import HERE, PYTHON, RESULTS, ROOT, build, json_of, machine, make_environment, run, say, whole_command
 from speed_tables import figure
 
 SHAPES = {
@@ -142,6 +144,18 @@ def table(name, results):
     return "\n".join(lines)
 
 
+def write_docs():
+    """Replaces the tables of docs/performance.md, each from its heading to the line of ‖μ‖²."""
+    page = ROOT / "docs" / "performance.md"
+    text = page.read_text()
+    for name in SHAPES:
+        path = RESULTS / f"large-{name}.json"
+        if path.exists():
+            found = re.compile(rf"### {name}: .*?\n‖μ‖² = [^\n]*\n", re.DOTALL)
+            text = found.sub(lambda _: table(name, json.loads(path.read_text())), text)
+    page.write_text(text)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("shape", nargs="?", choices=[*SHAPES], help="one of " + ", ".join(SHAPES))
@@ -151,9 +165,10 @@ def main():
     parser.add_argument("--threads", type=int, help="for everybody (default: all cores this process may use)")
     parser.add_argument("--folder", help="for the inputs, up to 3 GB (default: the system's for temporary files)")
     parser.add_argument("--table", action="store_true", help="print the tables of the runs so far")
+    parser.add_argument("--write-docs", action="store_true", help="write the tables of the runs so far into docs/performance.md")
     args = parser.parse_args()
-    if args.table == (args.shape is not None):
-        parser.error("name one shape, or ask for the --table")
+    if (args.table or args.write_docs) == (args.shape is not None):
+        parser.error("name one shape, or ask for the --table or to --write-docs")
     RESULTS.mkdir(exist_ok=True)
     if args.shape:
         results = measure(args.shape, args)
@@ -161,6 +176,8 @@ def main():
         (RESULTS / name).write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
         print(table(args.shape, results))
         return
+    if args.write_docs:
+        return write_docs()
     for name in SHAPES:
         path = RESULTS / f"large-{name}.json"
         if path.exists():
