@@ -30,6 +30,9 @@ const AT_ONCE: usize = 8;
 /// Distances at which rows are taken to be independent of each other, as parts of all rows.
 const FAR: usize = 16;
 
+/// The golden ratio.
+const GOLDEN: f64 = 1.618_033_988_749_895;
+
 /// Which rows are successive draws of one chain.
 ///
 /// ```
@@ -170,9 +173,6 @@ impl Chains {
         means.iter().sum::<f64>() / FAR as f64
     }
 }
-
-/// The golden ratio.
-const GOLDEN: f64 = 1.618_033_988_749_895;
 
 /// The covariances of draws at every lag, as far as they were asked for.
 ///

@@ -238,7 +238,6 @@ fn rows_in_no_order_and_single_draws_are_independent() {
     assert!((shuffled / 2000.0 - 1.0).abs() < 0.06, "{shuffled}");
 }
 
-/// Two-dimensional chains of which every other has the correlation r, and the others −r; the marginals are the same.
 /// More rows than the mean embedding is made of here, and more than are all looked at: a constant that is left in all covariances
 /// would be taken for a chain that never forgets.
 #[test]
@@ -265,6 +264,7 @@ fn very_many_rows_are_no_fewer_draws_than_they_are() {
     }
 }
 
+/// Two-dimensional chains of which every other has the correlation r, and the others −r; the marginals are the same.
 fn correlated(r: f64, rng: &mut Pcg64) -> Vec<f64> {
     let mut values = autoregressive(4, 500, 2, 0.5, rng);
     for (i, row) in values.chunks_exact_mut(2).enumerate() {

@@ -130,8 +130,8 @@ impl Rounding {
     }
 
     /// α is fitted to m with its rounding e, so that αᵀm is too large by `excess` = E eᵀ(K + ε·I)⁻¹e, which the control points do not
-    /// show. What is left was measured against all pairs in f64, on 20,000 to 150,000 rows of one to five columns
-    /// (`bench/landmark_error.py`): up to 1e-9 where the largest term is near 3, and a fraction of the bias.
+    /// show. What is left is up to 1e-9 where the largest term is near 3, and a fraction of the bias (`bench/landmark_error.py`, the
+    /// cases in single precision).
     fn in_mixed(excess: f64, largest_term: f64) -> Rounding {
         Rounding { bias: excess, error: (0.5 * excess).hypot(6e-10 * largest_term) }
     }
