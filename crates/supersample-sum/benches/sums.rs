@@ -123,7 +123,7 @@ fn once(name: &str) {
             let mut rows = packed.no_rows();
             for i in 0..2 {
                 let row = rows.add();
-                packed.fill_row(&points[i * case.dim..(i + 1) * case.dim], &mut rows.row_mut(row));
+                packed.fill_row(&points[i * case.dim..(i + 1) * case.dim], &[], &mut rows.row_mut(row));
             }
             let (mut sums, noise) = (vec![0.0; case.n], vec![0.25; case.n]);
             for _ in 0..200 {

@@ -13,6 +13,7 @@ use crate::packed::Packed;
 use crate::panels::{Coordinates, Panels, WIDTH};
 use crate::profile::Profile;
 use crate::scores::{Scores, best_of};
+use crate::terms::{Term, Terms};
 use crate::tile;
 
 /// The values of either precision, to be written.
@@ -38,6 +39,25 @@ impl KernelRowMut<'_> {
 }
 
 impl KernelRowMut<'_> {
+    /// The row, to be read.
+    pub fn as_row(&self) -> KernelRow<'_> {
+        KernelRow(match &self.0 {
+            ByLane::Mixed(values) => ByLane::Mixed(values),
+            ByLane::Double(values) => ByLane::Double(values),
+        })
+    }
+
+    /// Adds kernel rows to values that came from elsewhere.
+    ///
+    /// # Panics
+    /// If a term is a function of packed coordinates, which such values do not have.
+    pub fn add(&mut self, terms: &[Term<'_>]) {
+        match self.again() {
+            ByLane::Mixed(row) => Terms::new(terms).add(0..row.len(), &[], 0, row),
+            ByLane::Double(row) => Terms::new(terms).add(0..row.len(), &[], 0, row),
+        }
+    }
+
     /// Writes given values.
     ///
     /// # Panics
@@ -49,20 +69,12 @@ impl KernelRowMut<'_> {
 }
 
 impl Packed {
-    /// Writes the kernel row of `y`.
+    /// Writes the kernel row of `y`, with these terms added.
     ///
     /// # Panics
     /// If the row is not of as many points, or of another precision.
-    pub fn fill_row(&self, y: &[f64], row: &mut KernelRowMut<'_>) {
-        self.launch(FillRow { coordinates: &self.coordinates, y, added: None, row: row.again() });
-    }
-
-    /// Adds `factor` times the kernel row of `y` to an existing row.
-    ///
-    /// # Panics
-    /// If the row is not of as many points, or of another precision.
-    pub fn add_to_row(&self, y: &[f64], factor: f64, row: &mut KernelRowMut<'_>) {
-        self.launch(FillRow { coordinates: &self.coordinates, y, added: Some(factor), row: row.again() });
+    pub fn fill_row(&self, y: &[f64], terms: &[Term<'_>], row: &mut KernelRowMut<'_>) {
+        self.launch(FillRow { coordinates: &self.coordinates, y, terms, row: row.again() });
     }
 
     /// [`fill_row`](Self::fill_row), then `weight` times the row added to `sums`, and the largest score afterwards, as
@@ -73,30 +85,13 @@ impl Packed {
     pub fn keep_row_and_argmax(
         &self,
         y: &[f64],
+        terms: &[Term<'_>],
         row: &mut KernelRowMut<'_>,
         weight: f64,
         sums: &mut [f64],
         scores: Scores<'_>,
     ) -> Option<(usize, f64)> {
-        let row = FillRow { coordinates: &self.coordinates, y, added: None, row: row.again() };
-        self.launch(KeepRowAndArgmax { row, weight, sums, scores })
-    }
-
-    /// [`add_to_row`](Self::add_to_row), then `weight` times the whole row added to `sums`, and the largest score
-    /// afterwards.
-    ///
-    /// # Panics
-    /// If the row is not of as many points, or of another precision.
-    pub fn add_to_row_and_argmax(
-        &self,
-        y: &[f64],
-        factor: f64,
-        row: &mut KernelRowMut<'_>,
-        weight: f64,
-        sums: &mut [f64],
-        scores: Scores<'_>,
-    ) -> Option<(usize, f64)> {
-        let row = FillRow { coordinates: &self.coordinates, y, added: Some(factor), row: row.again() };
+        let row = FillRow { coordinates: &self.coordinates, y, terms, row: row.again() };
         self.launch(KeepRowAndArgmax { row, weight, sums, scores })
     }
 }
@@ -104,8 +99,7 @@ impl Packed {
 struct FillRow<'a> {
     coordinates: &'a Coordinates,
     y: &'a [f64],
-    /// The factor if the row is added to the present values, `None` if it replaces them.
-    added: Option<f64>,
+    terms: &'a [Term<'a>],
     row: AnyRowMut<'a>,
 }
 
@@ -115,10 +109,10 @@ impl Task for FillRow<'_> {
     fn run<T: Lane, P: Profile<T>>(self, profile: P, panels: &Panels<T>) {
         let row = T::row(self.row).expect("a row of the precision of the points");
         assert_eq!(row.len(), panels.len);
-        let y = &panels.point(self.y, self.coordinates)[..];
-        let added = self.added.map(T::from_f64);
-        over_chunks(row, &panels.data, y.len(), row_value(y.len()), &|_, row, panels| {
-            dispatch!(level(), simd => tile::fill_row(simd, profile, panels, y, added, row));
+        let (y, terms) = (&panels.point(self.y, self.coordinates)[..], Terms::new(self.terms));
+        over_chunks(row, &panels.data, y.len(), row_value(y.len()), &|start, row, panels| {
+            dispatch!(level(), simd => tile::fill_row(simd, profile, panels, y, None, row));
+            terms.add(start..start + row.len(), panels, y.len(), row);
         });
     }
 }
@@ -134,22 +128,54 @@ impl Task for KeepRowAndArgmax<'_> {
     type Output = Option<(usize, f64)>;
 
     fn run<T: Lane, P: Profile<T>>(self, profile: P, panels: &Panels<T>) -> Option<(usize, f64)> {
-        let KeepRowAndArgmax { row: FillRow { coordinates, y, added, row }, weight, sums, scores } = self;
+        let KeepRowAndArgmax { row: FillRow { coordinates, y, terms, row }, weight, sums, scores } = self;
         let row = T::row(row).expect("a row of the precision of the points");
         assert_eq!(row.len(), panels.len);
-        let y = &panels.point(y, coordinates)[..];
-        let (cost, added) = (row_value(y.len()), added.map(T::from_f64));
+        let (y, terms) = (&panels.point(y, coordinates)[..], Terms::new(terms));
+        let cost = row_value(y.len());
         let best = over_paired_chunks(sums, row, &panels.data, y.len(), cost, &|start, sums, row, panels| {
             dispatch!(level(), simd => {
                 scores.search(start, sums, |range, sums| {
                     let places = range.start * y.len()..range.end.next_multiple_of(WIDTH) * y.len();
-                    let row = &mut row[range];
-                    tile::fill_row(simd, profile, &panels[places], y, added, row);
+                    let (panels, row) = (&panels[places], &mut row[range.clone()]);
+                    tile::fill_row(simd, profile, panels, y, None, row);
+                    terms.add(start + range.start..start + range.end, panels, y.len(), row);
                     add(row, weight, sums);
                 })
             })
         });
         best_of(best)
+    }
+}
+
+/// Writes the kernel row of `y` over the points of a range that begins a panel, or adds it with a factor.
+pub(crate) fn fill_range(
+    points: &Packed,
+    y: &[f64],
+    added: Option<f64>,
+    range: Range<usize>,
+    row: AnyRowMut<'_>,
+) {
+    points.launch(FillRange { coordinates: &points.coordinates, y, added, range, row });
+}
+
+struct FillRange<'a> {
+    coordinates: &'a Coordinates,
+    y: &'a [f64],
+    /// The factor if the values are added to the present ones, `None` if they replace them.
+    added: Option<f64>,
+    range: Range<usize>,
+    row: AnyRowMut<'a>,
+}
+
+impl Task for FillRange<'_> {
+    type Output = ();
+
+    fn run<T: Lane, P: Profile<T>>(self, profile: P, panels: &Panels<T>) {
+        let row = T::row(self.row).expect("a row of the precision of the points");
+        let y = &panels.point(self.y, self.coordinates)[..];
+        let (added, panels) = (self.added.map(T::from_f64), panels.range(self.range.start, self.range.end));
+        dispatch!(level(), simd => tile::fill_row(simd, profile, panels, y, added, row));
     }
 }
 

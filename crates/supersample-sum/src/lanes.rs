@@ -31,6 +31,8 @@ pub(crate) trait Lane: SimdFloatElement + bytemuck::Pod + Send + Sync {
     fn panels(any: &AnyPanels) -> Option<&Panels<Self>>;
     /// The kernel row of this lane, `None` if it is of the other one.
     fn row(any: AnyRowMut<'_>) -> Option<&mut [Self]>;
+    /// A kernel row of this lane.
+    fn any_row(row: &mut [Self]) -> AnyRowMut<'_>;
     /// Adds each lane to one f64.
     fn add_to<S: Simd>(simd: S, lanes: Vector<S, Self>, sums: &mut [f64]);
     /// Adds `weight` times each lane to one f64, with both operations rounded.
@@ -61,6 +63,9 @@ impl Lane for f32 {
     }
     fn row(any: AnyRowMut<'_>) -> Option<&mut [f32]> {
         if let ByLane::Mixed(row) = any { Some(row) } else { None }
+    }
+    fn any_row(row: &mut [f32]) -> AnyRowMut<'_> {
+        ByLane::Mixed(row)
     }
     #[inline(always)]
     fn add_to<S: Simd>(simd: S, lanes: S::f32s, sums: &mut [f64]) {
@@ -112,6 +117,9 @@ impl Lane for f64 {
     }
     fn row(any: AnyRowMut<'_>) -> Option<&mut [f64]> {
         if let ByLane::Double(row) = any { Some(row) } else { None }
+    }
+    fn any_row(row: &mut [f64]) -> AnyRowMut<'_> {
+        ByLane::Double(row)
     }
     #[inline(always)]
     fn add_to<S: Simd>(simd: S, lanes: S::f64s, sums: &mut [f64]) {

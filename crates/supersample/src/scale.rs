@@ -204,6 +204,11 @@ impl Scaling {
         self.directions.as_ref().map_or(self.dim, Vec::len)
     }
 
+    /// What is subtracted from each column before it is divided.
+    pub(crate) fn centre(&self) -> &[f64] {
+        &self.centre
+    }
+
     /// Divisor of each column; `None` if columns are mixed (`pca`).
     pub fn units(&self) -> Option<&[f64]> {
         self.directions.is_none().then_some(&self.unit)

@@ -18,7 +18,7 @@ pub(crate) use supersample_sum::{
 };
 pub use supersample_sum::{NoSuchInstructionSet, Precision, instruction_set};
 
-use supersample_sum::{Coordinates, Distance, Packed as OnHost, Shape};
+use supersample_sum::{Coordinates, Distance, Packed as OnHost, Shape, Term};
 
 use crate::device::{Packing, Side};
 use crate::part::Views;
@@ -215,6 +215,11 @@ impl Packed {
         Packed { device: self.device.clone(), place }
     }
 
+    /// Whether they are on the CPU in single precision.
+    pub(crate) fn is_single_on_host(&self) -> bool {
+        matches!(&self.place, Place::Host(packed) if packed.precision() == Precision::Mixed)
+    }
+
     /// The precision the points are packed in.
     pub(crate) fn precision(&self) -> Precision {
         match &self.place {
@@ -224,7 +229,7 @@ impl Packed {
         }
     }
 
-    fn coordinates(&self) -> &Arc<Coordinates> {
+    pub(crate) fn coordinates(&self) -> &Arc<Coordinates> {
         match &self.place {
             Place::Host(packed) => packed.coordinates(),
             Place::Gpu(packed) => packed.coordinates(),
@@ -270,11 +275,14 @@ impl Packed {
         }
     }
 
-    /// Writes the kernel row of `y`.
-    pub(crate) fn fill_row(&self, y: &[f64], row: &mut KernelRowMut<'_>) {
+    /// Writes the kernel row of `y`, with these terms added.
+    pub(crate) fn fill_row(&self, y: &[f64], terms: &[Term<'_>], row: &mut KernelRowMut<'_>) {
         match &self.place {
-            Place::Table(table) => table.fill_row(y, row),
-            _ => self.host().fill_row(y, row),
+            Place::Table(table) => {
+                table.fill_row(y, row);
+                row.add(terms);
+            }
+            _ => self.host().fill_row(y, terms, row),
         }
     }
 
@@ -304,17 +312,19 @@ impl Packed {
     pub(crate) fn keep_row_and_argmax(
         &self,
         y: &[f64],
+        terms: &[Term<'_>],
         row: &mut KernelRowMut<'_>,
         weight: f64,
         sums: &mut [f64],
         scores: Scores<'_>,
     ) -> Option<(usize, f64)> {
         match &self.place {
-            Place::Table(table) => {
-                table.fill_row(y, row);
-                table.add_row_and_argmax(y, weight, sums, scores)
+            Place::Table(_) => {
+                self.fill_row(y, terms, row);
+                row.as_row().add_to(weight, sums);
+                scores.argmax(sums)
             }
-            _ => self.host().keep_row_and_argmax(y, row, weight, sums, scores),
+            _ => self.host().keep_row_and_argmax(y, terms, row, weight, sums, scores),
         }
     }
 

@@ -24,7 +24,7 @@ fn a_row_is_the_kernel_and_looks_agree_with_plain_loops() {
             let mut rows = packed.no_rows();
             let numbers_of_two = [rows.add(), rows.add()];
             for (number, y) in numbers_of_two.into_iter().zip([n / 3, n / 2]) {
-                packed.fill_row(points.row(y), &mut rows.row_mut(number));
+                packed.fill_row(points.row(y), &[], &mut rows.row_mut(number));
             }
             let [row, other] = numbers_of_two.map(|number| rows.row(number));
             for i in 0..n {
@@ -52,7 +52,7 @@ fn of_equal_scores_the_first_is_found_and_nothing_where_all_are_closed() {
     let packed = Packed::new(Shape::Gaussian { length: 1.0 }, points, Precision::Double);
     let mut rows = packed.no_rows();
     let first = rows.add();
-    packed.fill_row(points.row(0), &mut rows.row_mut(first));
+    packed.fill_row(points.row(0), &[], &mut rows.row_mut(first));
     let row = rows.row(first);
     let mut w = vec![0.0; 40_000];
     (w[9_000], w[35_000]) = (3.0, 3.0);
@@ -74,7 +74,7 @@ fn rows_are_kept_apart_however_many_there_are() {
         // More than a piece of 8 MiB holds in either precision.
         for number in 0..120 {
             assert_eq!(rows.add(), number);
-            packed.fill_row(points.row(7 * number), &mut rows.row_mut(number));
+            packed.fill_row(points.row(7 * number), &[], &mut rows.row_mut(number));
         }
         let assert_values = |rows: &KernelRows, number: usize, y: usize| {
             for (i, want) in looks.into_iter().zip(values(y)) {
@@ -85,7 +85,7 @@ fn rows_are_kept_apart_however_many_there_are() {
         rows.clear();
         for number in 0..50 {
             assert_eq!(rows.add(), number);
-            packed.fill_row(points.row(3 * number + 1), &mut rows.row_mut(number));
+            packed.fill_row(points.row(3 * number + 1), &[], &mut rows.row_mut(number));
         }
         (0..120).for_each(|number| assert_values(&copy, number, 7 * number));
         (0..50).for_each(|number| assert_values(&rows, number, 3 * number + 1));

@@ -29,7 +29,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use rayon::prelude::*;
-use supersample_sum::Shape;
+use supersample_sum::{Levels, Quadratic, Shape, Term};
 
 pub use self::functions::{Functions, FunctionsUnit};
 pub use self::marginals::Marginals;
@@ -42,6 +42,45 @@ use crate::points::expect_rows;
 use crate::sum::{Packed, Precision};
 use crate::words::Opt;
 use crate::{Error, Points, Result};
+
+/// The views of all rows, for kernel rows.
+#[derive(Clone)]
+pub(crate) enum PackedViews {
+    /// The numbers themselves.
+    Numbers(Packed),
+    /// Distribution functions in whole levels.
+    Levels(Arc<Levels>),
+    /// Nothing: the kernel is a function of the packed coordinates of the rows.
+    Quadratic,
+}
+
+/// What the kernel row of a part adds to that of the joint part.
+pub(crate) enum Added<'a> {
+    Numbers(Cow<'a, [f64]>, f64),
+    Levels(Vec<u16>, f64),
+    Quadratic(Quadratic),
+}
+
+impl PackedViews {
+    /// The numbers, if these are packed.
+    pub(crate) fn numbers(&self) -> Option<&Packed> {
+        if let PackedViews::Numbers(packed) = self { Some(packed) } else { None }
+    }
+
+    /// What is added, over these views.
+    pub(crate) fn term<'a>(&'a self, added: &'a Added<'_>) -> Term<'a> {
+        match (self, added) {
+            (PackedViews::Numbers(packed), Added::Numbers(y, factor)) => {
+                Term::Kernel { points: packed.host(), y, factor: *factor }
+            }
+            (PackedViews::Levels(points), Added::Levels(y, factor)) => {
+                Term::Levels { points, y, factor: *factor }
+            }
+            (_, Added::Quadratic(of)) => Term::Quadratic(of),
+            _ => unreachable!("it was made for these views"),
+        }
+    }
+}
 
 /// One term of the objective in addition to the joint distribution, for the rows of one pool. Clones share its numbers.
 ///
@@ -204,9 +243,47 @@ impl Part {
         Packed::forced(self.kernel(), &self.views, precision)
     }
 
-    /// The views packed in the precision and on the device of the rows they are added to.
-    pub(crate) fn packed_with(&self, rows: &Packed) -> Packed {
-        rows.forced_with(self.kernel(), &self.views)
+    /// The views in the precision and on the device of the rows they are added to; very many in a form that takes less
+    /// memory, where there is one.
+    pub(crate) fn packed_with(&self, rows: &Packed, points: &Points) -> PackedViews {
+        match &self.views {
+            Views::Places(places) if rows.is_single_on_host() => {
+                PackedViews::Levels(Arc::new(Levels::new(places.len(), places.dim(), |i, j| places.u(i, j))))
+            }
+            Views::Moments(moments, own)
+                if rows.is_single_on_host() && own.is_same_as(points) && moments.is_quadratic() =>
+            {
+                PackedViews::Quadratic
+            }
+            views => PackedViews::Numbers(rows.forced_with(self.kernel(), views)),
+        }
+    }
+
+    /// What is added to the kernel row of `row` among rows that are packed so, with this factor.
+    pub(crate) fn added(&self, packed: &PackedViews, row: usize, factor: f64, rows: &Packed) -> Added<'_> {
+        match (packed, &self.views) {
+            (PackedViews::Levels(_), Views::Places(places)) => {
+                // The mean over the columns of −|u − v|/2.
+                let factor = -factor / (2.0 * places.dim() as f64 * Levels::COUNT);
+                Added::Levels(places.row(row).map(Levels::of).collect(), factor)
+            }
+            (PackedViews::Quadratic, Views::Moments(moments, points)) => {
+                let of = moments.quadratic(points.row(row), factor, rows.coordinates());
+                Added::Quadratic(of.expect("there are no products"))
+            }
+            _ => Added::Numbers(self.view(row), factor),
+        }
+    }
+
+    /// The part for some of the rows, with views in the form that they have: of `all` points of the pool, these are `some`.
+    pub(crate) fn select_as_is(&self, rows: &[usize], all: &Points, some: &Points) -> Result<Part> {
+        let views = match &self.views {
+            Views::Moments(moments, own) if own.is_same_as(all) => {
+                Views::Moments(moments.clone(), some.clone())
+            }
+            views => views.select(rows)?,
+        };
+        Ok(Part { views, ..self.select(rows)? })
     }
 
     /// The part for some of the rows.

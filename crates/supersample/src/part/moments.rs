@@ -11,11 +11,12 @@
 use std::sync::Arc;
 
 use rayon::prelude::*;
+use supersample_sum::{Coordinates, Quadratic};
 
 use super::views::Views;
 use crate::columns::for_columns;
 use crate::points::{normalised, unit_weights};
-use crate::scale::Moments;
+use crate::scale::{Moments, Scaling};
 use crate::{Points, Result};
 
 /// Rows without weight may be any distance away. No row of a share above 1e-12 is farther than this, in standard deviations, and
@@ -59,7 +60,7 @@ struct Contents {
 }
 
 /// The product of two columns.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Product {
     /// Their places among the columns.
     of: [usize; 2],
@@ -135,6 +136,62 @@ impl ColumnMoments {
         Views::Moments(self.of_columns(points)?, points.clone()).points()
     }
 
+    /// The same moments for rows whose columns have been scaled, so that nothing of rows in other units is needed; `None` where
+    /// the scaling mixes columns.
+    pub(crate) fn scaled_by(&self, scaling: &Scaling) -> Option<ColumnMoments> {
+        let units = scaling.units()?;
+        let Contents { dim, columns, squares, total_unit, products } = &*self.0;
+        let scaled = |column: &Column| {
+            let (Moments { mean, sd }, unit) = (column.moments, units[column.index]);
+            let mean = (mean * 0.5 - scaling.centre()[column.index] * 0.5) / unit * 2.0;
+            Column { moments: Moments { mean, sd: sd / unit }, ..*column }
+        };
+        Some(ColumnMoments(Arc::new(Contents {
+            dim: *dim,
+            columns: columns.iter().map(scaled).collect(),
+            squares: *squares,
+            total_unit: *total_unit,
+            products: products.clone(),
+        })))
+    }
+
+    /// The kernel between a row and any other, times `factor`, as a function of the other's packed coordinates; `None` where products
+    /// are matched too.
+    pub(super) fn quadratic(&self, row: &[f64], factor: f64, coordinates: &Coordinates) -> Option<Quadratic> {
+        let Contents { dim, columns, total_unit, products, .. } = &*self.0;
+        if !products.is_empty() {
+            return None;
+        }
+        let [of_mean, of_square, of_total, _] = self.roots();
+        let z: Vec<f64> = columns.iter().map(|column| column.standardised(row)).collect();
+        let of_total = if *total_unit > 0.0 { (of_total / total_unit).powi(2) } else { 0.0 };
+        let of_total = of_total * z.iter().map(|z| z * z - 1.0).sum::<f64>();
+        let mut of = Quadratic { constant: 0.0, linear: vec![0.0; *dim], square: vec![0.0; *dim] };
+        for (column, own) in columns.iter().zip(&z) {
+            // a·z + b·(z² − 1), where z = slope·c + start.
+            let Column { index, moments: Moments { mean, sd }, square_unit } = *column;
+            let of_own = if square_unit > 0.0 { (of_square / square_unit).powi(2) } else { 0.0 };
+            let (a, b) = (factor * of_mean * of_mean * own, factor * (of_own * (own * own - 1.0) + of_total));
+            let (slope, start) = (1.0 / (coordinates.unit() * sd), (coordinates.centre()[index] - mean) / sd);
+            of.constant += a * start + b * (start * start - 1.0);
+            of.linear[index] = slope * (a + 2.0 * b * start);
+            of.square[index] = slope * slope * b;
+        }
+        Some(of)
+    }
+
+    /// Whether [`quadratic`](Self::quadratic) has all of the kernel.
+    pub(super) fn is_quadratic(&self) -> bool {
+        self.0.products.is_empty()
+    }
+
+    /// The root of the weight that each function of a kind has in D²: of means, squares, their sum, and products.
+    fn roots(&self) -> [f64; 4] {
+        let Contents { columns, squares, total_unit, products, .. } = &*self.0;
+        let kinds = 1 + (*squares).min(1) + usize::from(*total_unit > 0.0) + products.len().min(1);
+        [columns.len(), *squares, 1, products.len()].map(|count| 1.0 / ((kinds * count.max(1)) as f64).sqrt())
+    }
+
     /// These moments, for rows of as many columns.
     pub(super) fn of_columns(&self, points: &Points) -> Result<ColumnMoments> {
         points.expect_dim("the pool", "the data", self.0.dim)?;
@@ -149,18 +206,14 @@ impl ColumnMoments {
 
     /// Writes the functions of a row in their units, times the root of the weight of each in D².
     pub(super) fn write_view(&self, row: &[f64], view: &mut [f64]) {
-        let Contents { columns, squares, total_unit, products, .. } = &*self.0;
-        let totals = usize::from(*total_unit > 0.0);
-        let kinds = 1 + (*squares).min(1) + totals + products.len().min(1);
-        let root = |count: usize| 1.0 / ((kinds * count.max(1)) as f64).sqrt();
-        let (of_mean, of_square, of_product) = (root(columns.len()), root(*squares), root(products.len()));
-        let of_total = root(1);
+        let Contents { columns, total_unit, products, .. } = &*self.0;
+        let [of_mean, of_square, of_total, of_product] = self.roots();
         let (z, others) = view.split_at_mut(columns.len());
         z.iter_mut().zip(columns).for_each(|(z, column)| *z = column.standardised(row));
         let varying = columns.iter().zip(&*z).filter(|(column, _)| column.square_unit > 0.0);
         let squares = varying.map(|(column, z)| of_square * (z * z - 1.0) / column.square_unit);
         let sum = z.iter().map(|z| z * z - 1.0).sum::<f64>();
-        let total = (totals > 0).then(|| of_total * sum / total_unit);
+        let total = (*total_unit > 0.0).then(|| of_total * sum / total_unit);
         let product =
             |Product { of: [a, b], mean, unit }: &Product| of_product * (z[*a] * z[*b] - mean) / unit;
         let values = squares.chain(total).chain(products.iter().map(product));

@@ -147,7 +147,7 @@ impl Pool {
         let Contents { mu, points, packed, joint, .. } = &*self.0;
         let parts = match parts.is_empty() {
             true => None,
-            false => Some(SumOfParts::new(parts, &**mu, joint, points.len(), packed)?),
+            false => Some(SumOfParts::new(parts, &**mu, joint, points, packed)?),
         };
         Ok(self.changed(packed.clone(), parts))
     }
@@ -163,7 +163,7 @@ impl Pool {
         let Contents { mu, points, packed, joint, parts, .. } = &*self.0;
         let parts = match parts {
             Some(parts) => parts.clone(),
-            None => SumOfParts::new(Vec::new(), &**mu, joint, points.len(), packed)?,
+            None => SumOfParts::new(Vec::new(), &**mu, joint, points, packed)?,
         };
         Ok(self.changed(packed.clone(), Some(parts.preferring(preference, joint)?)))
     }
@@ -300,7 +300,7 @@ impl Pool {
     }
 
     fn packed_as(&self, packed: Packed) -> Pool {
-        let parts = self.0.parts.as_ref().map(|parts| parts.packed_with(&packed));
+        let parts = self.0.parts.as_ref().map(|parts| parts.packed_with(&packed, self.points()));
         self.changed(packed, parts)
     }
 

@@ -1,8 +1,7 @@
 //! Kernel of the objective: that of the joint part plus those of the other parts, each times its factor.
 //!
 //! Times v_joint, the sum D² of `part/` is the squared MMD of one kernel, k + Σ fₚ·kₚ with fₚ = weightₚ·v_joint/vₚ.
-//! Each part has its own packed views, and kernel rows are added to one array part by part, the last together with the
-//! search for the maximum. Without parts the functions of this file are those of the joint kernel.
+//! What each part adds to a kernel row is computed while the row's points are in the cache (`Term`). Without parts the functions of this file are those of the joint kernel.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -10,9 +9,11 @@ use std::sync::Arc;
 use super::{Pool, Preference, Terms};
 use crate::device::Packing;
 use crate::embedding::{MeanEmbedding, Values};
+use crate::part::{Added, PackedViews};
 use crate::points::expect_rows;
-use crate::sum::{KernelRowMut, Packed, Scores};
-use crate::{Error, Part, Result};
+use crate::sum::{KernelRowMut, Packed, Precision, Scores};
+use crate::{Error, Part, Points, Result};
+use supersample_sum::Term;
 
 /// The parts of a pool, packed for kernel rows, and the terms of the sum.
 #[derive(Clone)]
@@ -28,25 +29,25 @@ pub(super) struct SumOfParts {
 struct PackedPart {
     part: Part,
     factor: f64,
-    packed: Packed,
+    packed: PackedViews,
 }
 
 impl SumOfParts {
-    /// Parts for a pool of `len` rows, whose joint part has these terms.
+    /// Parts for a pool of these points, whose joint part has these terms.
     pub(super) fn new(
         parts: Vec<Part>,
         mu: &dyn MeanEmbedding,
         joint: &Terms,
-        len: usize,
+        points: &Points,
         rows: &Packed,
     ) -> Result<SumOfParts> {
         let single_draw = mu.single_draw().ok_or(Error::UnknownNorm)?;
         // Equal rows have no unit; only the parts can distinguish them.
         let unit = if single_draw > 32.0 * f64::EPSILON * joint.largest { single_draw } else { 1.0 };
         let packed = parts.into_iter().map(|part| {
-            part.expect_rows(len)?;
+            part.expect_rows(points.len())?;
             let factor = part.weight() * unit / part.single_draw();
-            let packed = part.packed_with(rows);
+            let packed = part.packed_with(rows, points);
             Ok(PackedPart { part, factor, packed })
         });
         let parts: Arc<[PackedPart]> = packed.collect::<Result<_>>()?;
@@ -86,7 +87,11 @@ impl SumOfParts {
     pub(super) fn select(&self, rows: &[usize]) -> Result<SumOfParts> {
         let some = |PackedPart { part, factor, packed }: &PackedPart| {
             let part = part.select(rows)?;
-            Ok(PackedPart { packed: packed.of_some(&part.views()?), part, factor: *factor })
+            let packed = match packed {
+                PackedViews::Numbers(packed) => packed.of_some(&part.views()?),
+                _ => part.packed(Precision::Mixed),
+            };
+            Ok(PackedPart { packed: PackedViews::Numbers(packed), part, factor: *factor })
         };
         let parts = self.parts.iter().map(some).collect::<Result<_>>()?;
         let preference = self.preference.as_ref().map(|preference| preference.select(rows));
@@ -94,11 +99,11 @@ impl SumOfParts {
     }
 
     /// The parts packed for other rows.
-    pub(super) fn packed_with(&self, rows: &Packed) -> SumOfParts {
+    pub(super) fn packed_with(&self, rows: &Packed, points: &Points) -> SumOfParts {
         let again = |PackedPart { part, factor, .. }: &PackedPart| PackedPart {
             part: part.clone(),
             factor: *factor,
-            packed: part.packed_with(rows),
+            packed: part.packed_with(rows, points),
         };
         SumOfParts { parts: self.parts.iter().map(again).collect(), ..self.clone() }
     }
@@ -212,12 +217,37 @@ impl Pool {
 
     /// Σₜ k(x, xₜ) of the sum over all of these rows at each of them.
     pub(super) fn sums_among(&self, rows: &[usize]) -> Result<Vec<f64>> {
+        if self.packed_parts().iter().any(|part| part.packed.numbers().is_none()) {
+            return self.row_sums_among(rows);
+        }
         let mut sums = self.joint_sums_among(rows)?;
         let mut own = vec![0.0; rows.len()];
         for PackedPart { part, factor, packed } in self.packed_parts() {
-            packed.of_some(&part.views_of(rows)?).own_mean_into(None, &mut own);
+            packed.numbers().expect("numbers").of_some(&part.views_of(rows)?).own_mean_into(None, &mut own);
             let factor = factor * rows.len() as f64;
             sums.iter_mut().zip(&own).for_each(|(sum, own)| *sum += factor * own);
+        }
+        Ok(sums)
+    }
+
+    /// [`sums_among`](Self::sums_among) by kernel rows, as the scores of these rows are sums of them.
+    fn row_sums_among(&self, rows: &[usize]) -> Result<Vec<f64>> {
+        let points = self.points().select(rows)?;
+        let joint = self.0.packed.of_some(&points);
+        let among = |PackedPart { part, factor, packed }: &PackedPart| -> Result<PackedPart> {
+            let part = part.select_as_is(rows, self.points(), &points)?;
+            let packed = match packed {
+                PackedViews::Numbers(packed) => PackedViews::Numbers(packed.of_some(&part.views()?)),
+                _ => part.packed_with(&joint, &points),
+            };
+            Ok(PackedPart { part, factor: *factor, packed })
+        };
+        let parts: Vec<PackedPart> = self.packed_parts().iter().map(among).collect::<Result<_>>()?;
+        let (mut kept, mut sums) = (joint.no_rows(), vec![0.0; rows.len()]);
+        let row = kept.add();
+        for (at, y) in points.rows().enumerate() {
+            with_terms(&parts, at, &joint, |terms| joint.fill_row(y, terms, &mut kept.row_mut(row)));
+            kept.row(row).add_to(1.0, &mut sums);
         }
         Ok(sums)
     }
@@ -254,15 +284,13 @@ impl Pool {
 
     /// The parts on the GPU, with their factors, if the pool is there.
     pub(super) fn parts_on_gpu(&self) -> impl Iterator<Item = (&dyn Packing, f64)> {
-        self.packed_parts().iter().filter_map(|part| Some((part.packed.gpu()?, part.factor)))
+        self.packed_parts().iter().filter_map(|part| Some((part.packed.numbers()?.gpu()?, part.factor)))
     }
 
     /// Writes the kernel row of `row`.
     pub(super) fn fill_row(&self, row: usize, values: &mut KernelRowMut<'_>) {
-        self.0.packed.fill_row(self.points().row(row), values);
-        for part in self.packed_parts() {
-            part.packed.host().add_to_row(&part.view(row), part.factor, values);
-        }
+        let (joint, y) = (&self.0.packed, self.points().row(row));
+        with_terms(self.packed_parts(), row, joint, |terms| joint.fill_row(y, terms, values));
     }
 
     /// [`fill_row`](Self::fill_row), then the row taken from `sums`, and the largest score afterwards.
@@ -274,21 +302,26 @@ impl Pool {
         scores: Scores<'_>,
     ) -> Option<(usize, f64)> {
         let (joint, y) = (&self.0.packed, self.points().row(row));
-        let Some((last, others)) = self.packed_parts().split_last() else {
-            return joint.keep_row_and_argmax(y, values, -1.0, sums, scores);
-        };
-        joint.fill_row(y, values);
-        for part in others {
-            part.packed.host().add_to_row(&part.view(row), part.factor, values);
-        }
-        last.packed.host().add_to_row_and_argmax(&last.view(row), last.factor, values, -1.0, sums, scores)
+        with_terms(self.packed_parts(), row, joint, |terms| {
+            joint.keep_row_and_argmax(y, terms, values, -1.0, sums, scores)
+        })
     }
+}
+
+/// Calls `work` with what the parts add to the kernel row of `row`.
+fn with_terms<R>(parts: &[PackedPart], row: usize, joint: &Packed, work: impl FnOnce(&[Term<'_>]) -> R) -> R {
+    let added: Vec<Added<'_>> =
+        parts.iter().map(|part| part.part.added(&part.packed, row, part.factor, joint)).collect();
+    let terms: Vec<Term<'_>> =
+        parts.iter().zip(&added).map(|(part, added)| part.packed.term(added)).collect();
+    work(&terms)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Empirical, Functions, Kernel, Marginals, Points};
+    use crate::scale::{Scale, Scaling};
+    use crate::{ColumnMoments, Empirical, Functions, Kernel, Marginals, Points};
 
     #[test]
     fn rounding_and_energy_are_those_of_the_sum_of_all_parts() {
@@ -351,5 +384,54 @@ mod tests {
             let of_parts = pool.sum_values()[row] - pool.values()[row];
             assert!((sum - (of_parts + mean)).abs() < 1e-14, "{sum}");
         }
+    }
+
+    /// Very many numbers, of which whole levels and a quadratic function take the place.
+    #[test]
+    fn compact_views_give_the_kernel_of_the_sum() {
+        let (rows, dim) = (16_500, 256);
+        let value = |i: usize, j: usize| ((i * (j + 3)) as f64 * 0.618).sin() + (i as f64 * 0.37).cos();
+        let raw = (0..rows).flat_map(|i| (0..dim).map(move |j| value(i, j))).collect();
+        let raw = Points::from_vec(raw, dim).unwrap();
+        let scaling = Scaling::fit(Scale::Aad, raw.as_slice(), dim, None).unwrap();
+        let points = Points::from_vec(scaling.apply(raw.as_slice()), dim).unwrap();
+        let moments = ColumnMoments::new(&raw, None).unwrap().unwrap();
+        let marginals = || Part::own_marginals(&raw, None, None, 0.3).unwrap().unwrap();
+        let scaled = Part::moments(&moments.scaled_by(&scaling).unwrap(), &points, 0.2).unwrap();
+        let in_raw_units = Part::moments(&moments, &raw, 0.2).unwrap();
+        let functions: Vec<f64> = (0..rows).map(|i| value(i, 300)).collect();
+        let functions = Points::from_vec(functions, 1).unwrap();
+        let functions = Part::functions(&Functions::new(&functions, None).unwrap(), &functions, 0.4).unwrap();
+        let mu = Empirical::new(Kernel::gaussian(20.0).unwrap(), points.clone()).unwrap();
+        let alone = Pool::new(mu, points).unwrap();
+        let with =
+            |moments: Part| alone.clone().with_parts(vec![marginals(), moments, functions.clone()]).unwrap();
+        let (compact, plain) = (with(scaled), with(in_raw_units));
+        let kinds = |pool: &Pool| -> Vec<bool> {
+            pool.packed_parts().iter().map(|part| part.packed.numbers().is_some()).collect()
+        };
+        assert_eq!(kinds(&compact), [false, false, true]);
+        assert_eq!(kinds(&plain), [false, true, true]);
+        let mut kept = compact.0.packed.no_rows();
+        let number = kept.add();
+        let some: Vec<usize> = (0..rows).step_by(397).collect();
+        let mut sums = vec![0.0; some.len()];
+        for &row in &some {
+            compact.fill_row(row, &mut kept.row_mut(number));
+            for (sum, &other) in sums.iter_mut().zip(&some) {
+                let (got, want) = (kept.row(number).get(other), plain.sum_kernel(other, row));
+                assert!((got - want).abs() < 2e-5, "{row} {other}: {got} {want}");
+                assert!((compact.sum_kernel(other, row) - want).abs() < 1e-12);
+                *sum += got;
+            }
+        }
+        // Among rows of the set, the numbers are those of the rows over the pool.
+        let among = compact.sums_among(&some).unwrap();
+        assert!(among.iter().zip(&sums).all(|(a, b)| (a - b).abs() < 1e-12), "{among:?} {sums:?}");
+        // Fewer rows have views of numbers again.
+        let chosen = compact.select(&some).unwrap();
+        assert_eq!(kinds(&chosen), [true; 3]);
+        let again = chosen.sums_among(&(0..some.len()).collect::<Vec<_>>()).unwrap();
+        assert!(again.iter().zip(&sums).all(|(a, b)| (a - b).abs() < 1e-3), "{again:?} {sums:?}");
     }
 }

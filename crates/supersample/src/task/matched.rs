@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::stream::GatheredFunctions;
 use super::summary::Fitted;
 use super::{Choose, Objective};
+use crate::scale::Scaling;
 use crate::{ColumnMoments, Functions, Marginals, Part, Points, Result};
 
 /// Values of a column, ascending, with the distribution function there.
@@ -17,11 +18,28 @@ pub(super) struct Matched {
     pub(super) marginals: f64,
     /// The distribution function of each column at some values, where the rows are a sample of those that are matched.
     pub(super) known: Option<Arc<Vec<Known>>>,
-    /// The means and variances of the columns, with their weight.
-    pub(super) moments: Option<(ColumnMoments, f64)>,
+    /// The means and variances of the columns.
+    pub(super) moments: Option<MatchedMoments>,
     pub(super) functions: Option<FunctionsOfRows>,
     /// Published numbers.
     pub(super) fitted: Option<Fitted>,
+}
+
+/// Moments that are matched.
+#[derive(Clone)]
+pub(super) struct MatchedMoments {
+    pub(super) weight: f64,
+    moments: ColumnMoments,
+    /// Whether they are of the scaled rows.
+    is_scaled: bool,
+}
+
+impl MatchedMoments {
+    /// Moments of rows in their own units, which are scaled so: where columns stay apart, the scaled rows have all that is needed.
+    pub(super) fn new(moments: ColumnMoments, scaling: &Scaling, weight: f64) -> MatchedMoments {
+        let scaled = moments.scaled_by(scaling);
+        MatchedMoments { weight, is_scaled: scaled.is_some(), moments: scaled.unwrap_or(moments) }
+    }
 }
 
 /// Functions that can be matched, with their values at every row.
@@ -61,12 +79,14 @@ pub(super) struct Aimed<'a> {
 }
 
 impl Matched {
-    /// Parts of a pool of some rows, or of all. If all columns are constant there are no marginals to match.
+    /// Parts of a pool of some rows, or of all, which have these `points` when scaled. If all columns are constant there are no
+    /// marginals to match.
     pub(super) fn parts(
         &self,
         Aimed { rows, shares }: Aimed<'_>,
         pool: &Points,
         some: Option<&[usize]>,
+        points: &Points,
     ) -> Result<Vec<Part>> {
         let mut parts = Vec::new();
         let selected = |all: &Points| some.map_or_else(|| Ok(all.clone()), |rows| all.select(rows));
@@ -82,8 +102,9 @@ impl Matched {
                     .transpose()?,
             });
         }
-        if let Some((moments, weight)) = &self.moments {
-            parts.push(Part::moments(moments, &selected(pool)?, *weight)?);
+        if let Some(MatchedMoments { moments, weight, is_scaled }) = &self.moments {
+            let rows = if *is_scaled { points.clone() } else { selected(pool)? };
+            parts.push(Part::moments(moments, &rows, *weight)?);
         }
         if let Some(FunctionsOfRows { functions, values, weight }) = &self.functions {
             parts.push(Part::functions(functions, &selected(values)?, *weight)?);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::matched::{Aimed, FunctionsOfRows, Matched};
+use super::matched::{Aimed, FunctionsOfRows, Matched, MatchedMoments};
 use super::mean::Mean;
 use super::rows::effective_size;
 use super::stream::Gathered;
@@ -242,9 +242,10 @@ impl Problem {
             // Those of all rows, which are not in memory.
             (weight, Kind::Batches(gathered)) => {
                 ColumnMoments::of_sample(gathered.moments(), &rows, aimed.shares)
-                    .map(|moments| (moments, weight))
+                    .map(|moments| MatchedMoments::new(moments, &scaling, weight))
             }
-            (weight, _) => ColumnMoments::new(aimed.rows, aimed.shares)?.map(|moments| (moments, weight)),
+            (weight, _) => ColumnMoments::new(aimed.rows, aimed.shares)?
+                .map(|moments| MatchedMoments::new(moments, &scaling, weight)),
         };
         let choose = choose.within_memory(Size {
             rows: rows.len() + other.as_ref().map_or(0, |(rows, _)| rows.len()),
@@ -463,7 +464,7 @@ impl Problem {
 
     /// Weight of the means and variances of the columns in the objective; 0 if they are not matched.
     pub fn moments(&self) -> f64 {
-        self.matched.moments.as_ref().map_or(0.0, |(_, weight)| *weight)
+        self.matched.moments.as_ref().map_or(0.0, |moments| moments.weight)
     }
 
     /// The functions whose means are matched, their values at every row, and their weight.
