@@ -169,14 +169,14 @@ fn row_groups<
                             [coordinates, others],
                             lane,
                         );
-                        // A macro: of a loop with a way out the distances would stay in memory.
+                        // A macro: in a loop with a way out the distances go through memory, and wide rows lose the gain.
                         macro_rules! add_values {
                             ($v:expr) => {{
                                 let (panel, lane) = panel_and_lane::<S, T>(lane, $v);
                                 let place = (group * PANELS_IN_LANES + i * abreast + panel) * WIDTH + lane;
                                 let norms = match P::NORMS {
                                     true => {
-                                        let norms = [norms, other_norms][panel];
+                                        let norms = if panel == 0 { norms } else { other_norms };
                                         Vector::<S, T>::from_slice(simd, &norms[lane..lane + lanes])
                                     }
                                     false => zero,
@@ -208,9 +208,15 @@ fn row_groups<
                                 }
                             }};
                         }
-                        add_values!(0);
-                        if V == 2 && (abreast == 1 || !is_alone) {
-                            add_values!(1);
+                        if abreast == 1 {
+                            for v in 0..V {
+                                add_values!(v);
+                            }
+                        } else {
+                            add_values!(0);
+                            if !is_alone {
+                                add_values!(1);
+                            }
                         }
                     }
                 }
@@ -248,7 +254,7 @@ fn distances<S: Simd, T: Lane, P: Profile<T>, const R: usize, const V: usize, co
                 let mut ys = [[Vector::<S, T>::splat(simd, T::ZERO); MOST_COLUMNS]; V];
                 for v in 0..V {
                     let (panel, lane) = panel_and_lane::<S, T>(lane, v);
-                    ys[v] = vectors::<S, T, P>(simd, [one, other][panel], lane);
+                    ys[v] = vectors::<S, T, P>(simd, if panel == 0 { one } else { other }, lane);
                 }
                 let mut columns = [&x[..0]; MOST_COLUMNS];
                 for c in 0..P::COLUMNS {
