@@ -1,7 +1,7 @@
-//! Inner loops: distances, kernel and sums in registers, for sixteen rows against a panel of sixteen columns.
+//! Inner loops: distances, kernel and sums in registers, for some rows against panels of sixteen columns.
 //!
-//! A group of R rows passes over all columns of a tile; for each vector of columns its R distances are accumulated
-//! coordinate by coordinate (R independent chains, which hides the latency), turned into kernel values, and added to R
+//! A group of R rows passes over all columns of a tile; for V vectors of columns its R·V distances are accumulated
+//! coordinate by coordinate (R·V independent chains, which hides the latency), turned into kernel values, and added to R
 //! running row sums and, where the tile is used for both of its sides, to the sums of the columns. Few kernel values are
 //! added up in the precision of the lanes before they go into f64: a herder looks for the largest of many scores, and
 //! so for the largest of many rounding errors.
@@ -39,7 +39,10 @@ pub(crate) fn tile<S: Simd, T: Lane, P: Profile<T>>(
     // itself, so there eight rows are quicker. Elsewhere there are 16 registers, and kernels of several columns keep several
     // sums a row.
     let is_widest = size_of::<Vector<S, T>>() == 64 && P::COLUMNS == 1;
-    if is_widest && size_of::<T>() == size_of::<f32>() {
+    if is_widest && P::NORMS {
+        // Wide rows: with one vector of columns each multiply-add would load a number, and loads would be the limit.
+        in_groups::<S, T, P, 8, 2, 16>(simd, profile, dim, rows, columns, row_sums, column_sums);
+    } else if is_widest && size_of::<T>() == size_of::<f32>() {
         in_groups::<S, T, P, 16, 1, 16>(simd, profile, dim, rows, columns, row_sums, column_sums);
     } else if is_widest {
         in_groups::<S, T, P, 8, 1, 8>(simd, profile, dim, rows, columns, row_sums, column_sums);
@@ -128,6 +131,8 @@ fn row_groups<
 ) {
     let lanes = Vector::<S, T>::LEN;
     let zero = Vector::<S, T>::splat(simd, T::ZERO);
+    // Panels that V vectors of columns come from, one or two.
+    let abreast = (V * lanes).div_ceil(WIDTH);
     let row_panels = rows.panels.chunks_exact(dim * WIDTH).zip(row_sums.chunks_mut(WIDTH));
     for (row_panel, (row_coordinates, row_sums)) in row_panels.enumerate() {
         let (row_coordinates, norms) = split_norms::<T, P>(row_coordinates, WIDTH);
@@ -146,47 +151,71 @@ fn row_groups<
             };
             for (group, panels) in columns.panels.chunks(PANELS_IN_LANES * dim * WIDTH).enumerate() {
                 let mut totals = [zero; R];
-                for (i, coordinates) in panels.chunks_exact(dim * WIDTH).enumerate() {
-                    let (coordinates, norms) = split_norms::<T, P>(coordinates, WIDTH);
+                for (i, panels) in panels.chunks(abreast * dim * WIDTH).enumerate() {
+                    let (one, other) = panels.split_at(dim * WIDTH);
+                    // A last panel may have no neighbour: then it is taken twice, and counts once.
+                    let is_alone = abreast == 1 || other.is_empty();
+                    let (coordinates, norms) = split_norms::<T, P>(one, WIDTH);
+                    let (others, other_norms) = match is_alone {
+                        true => (coordinates, norms),
+                        false => split_norms::<T, P>(other, WIDTH),
+                    };
                     for lane in (0..WIDTH).step_by(V * lanes) {
                         let distances = distances::<S, T, P, R, V, N>(
                             simd,
                             profile,
                             row_coordinates,
                             first,
-                            coordinates,
+                            [coordinates, others],
                             lane,
                         );
-                        for v in 0..V {
-                            let place = (group * PANELS_IN_LANES + i) * WIDTH + lane + v * lanes;
-                            let norms = match P::NORMS {
-                                true => Vector::<S, T>::from_slice(simd, &norms[lane + v * lanes..][..lanes]),
-                                false => zero,
-                            };
-                            let mut down = zero;
-                            if PLAIN {
-                                for r in 0..R {
-                                    let value =
-                                        profile.value_with(simd, distances[r * V + v], row_norms[r], norms);
-                                    totals[r] += value;
-                                    down += value;
-                                }
-                            } else {
-                                let weights =
-                                    Vector::<S, T>::from_slice(simd, &columns.weights[place..place + lanes]);
-                                for r in 0..R {
-                                    let value =
-                                        profile.value_with(simd, distances[r * V + v], row_norms[r], norms);
-                                    totals[r] = value.mul_add(weights, totals[r]);
-                                    if BOTH {
-                                        down =
-                                            value.mul_add(Vector::<S, T>::splat(simd, row_weights[r]), down);
+                        // A macro: in a loop with a way out the distances go through memory, and wide rows lose the gain.
+                        macro_rules! add_values {
+                            ($v:expr) => {{
+                                let (panel, lane) = panel_and_lane::<S, T>(lane, $v);
+                                let place = (group * PANELS_IN_LANES + i * abreast + panel) * WIDTH + lane;
+                                let norms = match P::NORMS {
+                                    true => {
+                                        let norms = if panel == 0 { norms } else { other_norms };
+                                        Vector::<S, T>::from_slice(simd, &norms[lane..lane + lanes])
+                                    }
+                                    false => zero,
+                                };
+                                let mut down = zero;
+                                if PLAIN {
+                                    for r in 0..R {
+                                        let sum = distances[r * V + $v];
+                                        let value = profile.value_with(simd, sum, row_norms[r], norms);
+                                        totals[r] += value;
+                                        down += value;
+                                    }
+                                } else {
+                                    let weights = &columns.weights[place..place + lanes];
+                                    let weights = Vector::<S, T>::from_slice(simd, weights);
+                                    for r in 0..R {
+                                        let sum = distances[r * V + $v];
+                                        let value = profile.value_with(simd, sum, row_norms[r], norms);
+                                        totals[r] = value.mul_add(weights, totals[r]);
+                                        if BOTH {
+                                            let weight = Vector::<S, T>::splat(simd, row_weights[r]);
+                                            down = value.mul_add(weight, down);
+                                        }
                                     }
                                 }
+                                if BOTH {
+                                    let sums = &mut column_sums[place..place + lanes];
+                                    (Vector::<S, T>::from_slice(simd, sums) + down).store_slice(sums);
+                                }
+                            }};
+                        }
+                        if abreast == 1 {
+                            for v in 0..V {
+                                add_values!(v);
                             }
-                            if BOTH {
-                                let sums = &mut column_sums[place..place + lanes];
-                                (Vector::<S, T>::from_slice(simd, sums) + down).store_slice(sums);
+                        } else {
+                            add_values!(0);
+                            if !is_alone {
+                                add_values!(1);
                             }
                         }
                     }
@@ -210,20 +239,22 @@ fn distances<S: Simd, T: Lane, P: Profile<T>, const R: usize, const V: usize, co
     profile: P,
     rows: &[T],
     first: usize,
-    columns: &[T],
+    columns: [&[T]; 2],
     lane: usize,
 ) -> [P::Acc<S>; N] {
-    let (zero, lanes) = (P::Acc::<S>::zero(simd), Vector::<S, T>::LEN);
+    let zero = P::Acc::<S>::zero(simd);
     // A macro: a closure that is called twice may not be inlined, and is then compiled without the instruction set
     // around it, each operation a call; and a function made wide points a quarter slower.
     macro_rules! block {
-        ($rows:expr, $columns:expr) => {{
+        ($rows:expr, $columns:expr, $others:expr) => {{
             let mut sums = [zero; N];
             let together = WIDTH * P::COLUMNS;
-            for (x, y) in $rows.chunks_exact(together).zip($columns.chunks_exact(together)) {
+            let columns = $columns.chunks_exact(together).zip($others.chunks_exact(together));
+            for (x, (one, other)) in $rows.chunks_exact(together).zip(columns) {
                 let mut ys = [[Vector::<S, T>::splat(simd, T::ZERO); MOST_COLUMNS]; V];
                 for v in 0..V {
-                    ys[v] = vectors::<S, T, P>(simd, y, lane + v * lanes);
+                    let (panel, lane) = panel_and_lane::<S, T>(lane, v);
+                    ys[v] = vectors::<S, T, P>(simd, if panel == 0 { one } else { other }, lane);
                 }
                 let mut columns = [&x[..0]; MOST_COLUMNS];
                 for c in 0..P::COLUMNS {
@@ -242,18 +273,27 @@ fn distances<S: Simd, T: Lane, P: Profile<T>, const R: usize, const V: usize, co
             sums
         }};
     }
-    let numbers = block_columns::<T, P>() * WIDTH;
+    let (numbers, [columns, others]) = (block_columns::<T, P>() * WIDTH, columns);
     if rows.len() <= numbers {
-        return block!(rows, columns);
+        return block!(rows, columns, others);
     }
     let mut sums = [zero; N];
-    for (rows, columns) in rows.chunks(numbers).zip(columns.chunks(numbers)) {
-        let partial = block!(rows, columns);
+    for (rows, (columns, others)) in
+        rows.chunks(numbers).zip(columns.chunks(numbers).zip(others.chunks(numbers)))
+    {
+        let partial = block!(rows, columns, others);
         for i in 0..N {
             sums[i] = sums[i].plus(partial[i]);
         }
     }
     sums
+}
+
+/// Where the vector `v` after a lane begins: in the same panel (0) or the next (1), and at which lane of it.
+#[inline(always)]
+fn panel_and_lane<S: Simd, T: Lane>(lane: usize, v: usize) -> (usize, usize) {
+    let at = lane + v * Vector::<S, T>::LEN;
+    (at / WIDTH, at % WIDTH)
 }
 
 /// The coordinates of points and, where the profile needs them, their norms, which come last: `width` numbers for each.
