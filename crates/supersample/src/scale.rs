@@ -199,6 +199,14 @@ impl Scaling {
         Some(Scaling { centre, unit, directions, constant, without_mad, dropped, dim })
     }
 
+    /// The moments of the columns, of a scaling to unit standard deviation.
+    pub(crate) fn moments(&self) -> Vec<Option<Moments>> {
+        let columns = self.centre.iter().zip(&self.unit);
+        let mut moments: Vec<_> = columns.map(|(&mean, &sd)| Some(Moments { mean, sd })).collect();
+        self.constant.iter().for_each(|&j| moments[j] = None);
+        moments
+    }
+
     /// Number of coordinates of a scaled point.
     pub fn out_dim(&self) -> usize {
         self.directions.as_ref().map_or(self.dim, Vec::len)
@@ -287,9 +295,7 @@ impl Scaling {
     /// first, because then no unit of measurement decides which directions count as degenerate.
     fn whiten(&mut self, values: &[f64], shares: Option<&[f64]>, watch: Watch) -> Result<()> {
         let dim = self.dim;
-        let moments = |j: usize| Moments { mean: self.centre[j], sd: self.unit[j] };
-        let mut moments: Vec<Option<Moments>> = (0..dim).map(|j| Some(moments(j))).collect();
-        self.constant.iter().for_each(|&j| moments[j] = None);
+        let moments = self.moments();
         let axes = match values.len() / dim < dim {
             true => directions::of_rows(values, &moments, shares, watch),
             false => directions::of_columns(values, &moments, shares, watch),
@@ -315,6 +321,13 @@ pub struct Moments {
 }
 
 impl Moments {
+    /// The moments of each column of rows with given or equal weights.
+    pub(crate) fn of_rows(rows: &Points, weights: Option<&[f64]>) -> Result<Vec<Option<Moments>>> {
+        let shares = weights.map(|weights| points::normalised(weights, "rows", rows.len())).transpose()?;
+        let of = |_, column: &mut [f64]| Moments::of(column, 1, 0, shares.as_deref());
+        Ok(for_columns(rows.as_slice(), rows.dim(), |x| x, of))
+    }
+
     /// Computes the moments of column `j` of numbers in row order; `None` if all values of rows with weight are equal.
     pub fn of(values: &[f64], dim: usize, j: usize, shares: Option<&[f64]>) -> Option<Moments> {
         let rows = values.len() / dim;
