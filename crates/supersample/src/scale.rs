@@ -4,6 +4,8 @@ mod correlation;
 mod directions;
 mod running;
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 pub(crate) use self::correlation::correlations;
@@ -17,6 +19,8 @@ use crate::{Error, Result};
 
 /// Rows that a thread scales at once.
 const ROWS_AT_ONCE: usize = 256;
+/// Columns that a thread sums up side by side, where there are enough.
+const FEWEST_ABREAST: usize = 8;
 /// Largest number of columns for `pca`; eigenvectors of more take minutes.
 const MOST_FOR_PCA: usize = 2000;
 
@@ -125,24 +129,22 @@ impl Scaling {
         if scale == Scale::Pca && dim > MOST_FOR_PCA {
             return Err(Error::TooManyColumns { dim, most: MOST_FOR_PCA });
         }
-        let columns = for_columns(
-            values,
-            dim,
-            |x| x,
-            |_, column| {
-                let moments = Moments::of(column, 1, 0, shares)?;
-                Some(match scale {
-                    Scale::Mad => {
-                        let robust = robust_moments(column, shares);
-                        (robust.unwrap_or(moments), robust.is_none())
-                    }
-                    Scale::Aad => {
-                        (Moments { sd: mean_deviation(column, moments.mean, shares), ..moments }, false)
-                    }
-                    _ => (moments, false),
-                })
-            },
-        );
+        let moments = Moments::of_columns(values, dim, shares);
+        let of_column = |j: usize, column: &mut [f64]| {
+            let moments = moments[j]?;
+            if scale == Scale::Aad {
+                return Some((
+                    Moments { sd: mean_deviation(column, moments.mean, shares), ..moments },
+                    false,
+                ));
+            }
+            let robust = robust_moments(column, shares);
+            Some((robust.unwrap_or(moments), robust.is_none()))
+        };
+        let columns = match scale {
+            Scale::Mad | Scale::Aad => for_columns(values, dim, |x| x, of_column),
+            _ => moments.into_iter().map(|moments| Some((moments?, false))).collect(),
+        };
         for (j, column) in columns.into_iter().enumerate() {
             match column {
                 Some((Moments { mean, sd }, is_without_mad)) => {
@@ -324,8 +326,68 @@ impl Moments {
     /// The moments of each column of rows with given or equal weights.
     pub(crate) fn of_rows(rows: &Points, weights: Option<&[f64]>) -> Result<Vec<Option<Moments>>> {
         let shares = weights.map(|weights| points::normalised(weights, "rows", rows.len())).transpose()?;
-        let of = |_, column: &mut [f64]| Moments::of(column, 1, 0, shares.as_deref());
-        Ok(for_columns(rows.as_slice(), rows.dim(), |x| x, of))
+        Ok(Moments::of_columns(rows.as_slice(), rows.dim(), shares.as_deref()))
+    }
+
+    /// [`of`](Self::of) each column, to the last bit.
+    ///
+    /// A sum over one column waits for every addition. Those of several columns do not wait for each other, and need no
+    /// column taken out.
+    fn of_columns(values: &[f64], dim: usize, shares: Option<&[f64]>) -> Vec<Option<Moments>> {
+        let abreast = dim.div_ceil(rayon::current_num_threads()).max(FEWEST_ABREAST);
+        let starts: Vec<usize> = (0..dim).step_by(abreast).collect();
+        let of_some = |first: usize| Moments::abreast(values, dim, first..dim.min(first + abreast), shares);
+        starts.into_par_iter().flat_map_iter(of_some).collect()
+    }
+
+    fn abreast(
+        values: &[f64],
+        dim: usize,
+        columns: Range<usize>,
+        shares: Option<&[f64]>,
+    ) -> Vec<Option<Moments>> {
+        let equal = 1.0 / (values.len() / dim) as f64;
+        let rows = || {
+            let rows = values.chunks_exact(dim).map(|row| &row[columns.clone()]).enumerate();
+            let rows = rows.map(|(i, row)| (row, shares.map_or(equal, |shares| shares[i])));
+            rows.filter(|&(_, share)| share > 0.0)
+        };
+        let none = vec![0.0; columns.len()];
+        let Some((first, _)) = rows().next() else { return vec![None; columns.len()] };
+        let (mut differ, mut largest, mut total) = (none.clone(), none.clone(), 0.0);
+        for (row, share) in rows() {
+            total += share;
+            for ((largest, differs), (x, first)) in
+                largest.iter_mut().zip(&mut differ).zip(row.iter().zip(first))
+            {
+                *largest = if x.abs() > *largest { x.abs() } else { *largest };
+                *differs = if x == first { *differs } else { 1.0 };
+            }
+        }
+        let units: Vec<f64> = largest.into_iter().map(unit_of).collect();
+        // Powers of two: a product with the inverse is the quotient.
+        let inverse: Vec<f64> = units.iter().map(|unit| 1.0 / unit).collect();
+        let mut means = none.clone();
+        for _ in 0..2 {
+            let mut sums = none.clone();
+            for (row, share) in rows() {
+                for ((sum, x), (mean, inverse)) in sums.iter_mut().zip(row).zip(means.iter().zip(&inverse)) {
+                    *sum += (x * inverse - mean) * share;
+                }
+            }
+            means.iter_mut().zip(sums).for_each(|(mean, sum)| *mean += sum / total);
+        }
+        let mut squares = none;
+        for (row, share) in rows() {
+            for ((sum, x), (mean, inverse)) in squares.iter_mut().zip(row).zip(means.iter().zip(&inverse)) {
+                let x = x * inverse - mean;
+                *sum += x * x * share;
+            }
+        }
+        let moments = squares.into_iter().zip(means).zip(units);
+        let moments = moments
+            .map(|((square, mean), unit)| Moments { mean: mean * unit, sd: (square / total).sqrt() * unit });
+        moments.zip(differ).map(|(moments, differs)| (differs > 0.0).then_some(moments)).collect()
     }
 
     /// Computes the moments of column `j` of numbers in row order; `None` if all values of rows with weight are equal.
@@ -338,9 +400,7 @@ impl Moments {
         if column().all(|(value, _)| value == first) {
             return None;
         }
-        // A power of two divides without rounding, and keeps the squares of huge or tiny values in range.
-        let largest = column().fold(0.0_f64, |largest, (value, _)| largest.max(value.abs()));
-        let unit = largest.log2().floor().clamp(-1000.0, 1000.0).exp2();
+        let unit = unit_of(column().fold(0.0_f64, |largest, (value, _)| largest.max(value.abs())));
         let total: f64 = column().map(|(_, share)| share).sum();
         let mut mean = 0.0;
         // The second round removes the rounding of the first, which matters if the mean is much larger than the sd.
@@ -351,6 +411,12 @@ impl Moments {
         let sd = (column().map(square).sum::<f64>() / total).sqrt();
         Some(Moments { mean: mean * unit, sd: sd * unit })
     }
+}
+
+/// A power of two near the largest number of a column: it divides without rounding, and keeps the squares of huge or tiny
+/// values in range.
+fn unit_of(largest: f64) -> f64 {
+    largest.log2().floor().clamp(-1000.0, 1000.0).exp2()
 }
 
 /// The mean absolute deviation of a column, which is not constant, from its mean.
@@ -416,6 +482,42 @@ mod tests {
                 let ended =
                     Scaling::fit_watched(scale, &values, dim, None, &|_| ControlFlow::Break(())).map(|_| ());
                 assert_eq!(ended, if is_watched { Err(Error::Interrupted) } else { Ok(()) }, "{dim}");
+            }
+        }
+    }
+
+    #[test]
+    fn moments_of_columns_side_by_side_are_those_of_each_to_the_last_bit() {
+        let value = |i: usize, j: usize| match j % 5 {
+            0 => (i as f64 * 0.7 + j as f64).sin() * 10f64.powi(9 * j as i32 - 300),
+            1 => 1e9 + (i * i % 17) as f64,
+            2 => [0.0, -0.0][i % 2],
+            3 => {
+                if i == 3 {
+                    1.7e308
+                } else {
+                    -1.7e308
+                }
+            }
+            _ => {
+                if i == 4 {
+                    1.0
+                } else {
+                    0.1
+                }
+            }
+        };
+        for (rows, dim) in [(1, 1), (2, 3), (500, 60), (100, 7)] {
+            let values: Vec<f64> = (0..rows * dim).map(|k| value(k / dim, k % dim)).collect();
+            // The fourth row alone has another number in some columns, and no weight.
+            let shares: Vec<f64> = (0..rows)
+                .map(|i| (i % 4) as f64 / rows as f64)
+                .map(|s| if s == 0.0 { 0.0 } else { s + 0.1 })
+                .collect();
+            for shares in [None, Some(&shares[..])] {
+                let found = Moments::of_columns(&values, dim, shares);
+                let each: Vec<_> = (0..dim).map(|j| Moments::of(&values, dim, j, shares)).collect();
+                assert_eq!(found, each, "{rows} × {dim}");
             }
         }
     }

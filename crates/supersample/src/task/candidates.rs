@@ -187,13 +187,16 @@ fn pool_at(problem: &Problem, mean: &Mean, rows: Option<&[usize]>, watch: Watch)
         Some(rows) => problem.points().select(rows)?,
         None => problem.points().clone(),
     };
+    // Columns that are not scaled are selected once.
+    let chosen = problem.points().is_same_as(&problem.rows).then(|| points.clone());
     let mu = mean.embedding();
     let values = as_landmarks(&*mu).map(|landmarks| landmarks.values_at(&points, watch)).transpose()?;
     let pool = match values {
         Some(values) => Pool::of_values(mu, points, values)?,
         None => Pool::shared(mu, points)?,
     };
-    let pool = pool.with_parts(problem.matched.parts(problem.aimed(), &problem.rows, rows)?)?;
+    let parts = problem.matched.parts(problem.aimed(), &problem.rows, rows, chosen.as_ref())?;
+    let pool = pool.with_parts(parts)?;
     match &problem.kind {
         Kind::Density(stein) if stein.preference.is_some() => {
             pool.with_preference(stein.preference.clone().expect("it was just seen"))

@@ -62,14 +62,21 @@ pub(super) struct Aimed<'a> {
 
 impl Matched {
     /// Parts of a pool of some rows, or of all. If all columns are constant there are no marginals to match.
+    ///
+    /// Where the rows of the pool have been selected, `chosen` has them.
     pub(super) fn parts(
         &self,
         Aimed { rows, shares }: Aimed<'_>,
         pool: &Points,
         some: Option<&[usize]>,
+        chosen: Option<&Points>,
     ) -> Result<Vec<Part>> {
         let mut parts = Vec::new();
-        let selected = |all: &Points| some.map_or_else(|| Ok(all.clone()), |rows| all.select(rows));
+        let selected = |all: &Points| match (some, chosen) {
+            (None, _) => Ok(all.clone()),
+            (Some(_), Some(chosen)) if all.is_same_as(pool) => Ok(chosen.clone()),
+            (Some(rows), _) => all.select(rows),
+        };
         if self.marginals > 0.0 {
             parts.extend(match &self.known {
                 None if rows.is_same_as(pool) => Part::own_marginals(rows, shares, some, self.marginals)?,
