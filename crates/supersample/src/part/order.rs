@@ -137,7 +137,7 @@ mod tests {
             // Nearly all have their short form in common, or two digits of it.
             &|x| if x.is_multiple_of(1000) { key(1e300) } else { key(1.0 + 1e-9 * unit(x)) },
             &|x| (x % 2048) as i64,
-            &|x| i64::MIN + (x % 5000 << 20) as i64,
+            &|x| i64::MIN + ((x % 5000) << 20) as i64,
             &|x| if x & 1 == 0 { i64::MIN } else { i64::MAX - (x % 3) as i64 },
         ];
         for count in [0, 1, 2, 100, FEW - 1, FEW, 30_000] {

@@ -255,8 +255,8 @@ fn may_be_heavy(rows: &Points, moments: &[Option<Moments>], one_in: usize) -> Ve
     };
     let some: Vec<Vec<f64>> = rows.as_slice().par_chunks(ROWS * dim).map(above).collect();
     let sum = |j: usize| some.iter().map(|sums| sums[j]).sum::<f64>();
-    // With room for rounding; what is not a number may be heavy.
-    (0..dim).map(|j| moments[j].is_some() && !(sum(j) / all < 0.49 * HEAVY)).collect()
+    // With room for rounding; a sum that is too large to be a number may be heavy.
+    (0..dim).map(|j| moments[j].is_some() && sum(j) / all >= 0.49 * HEAVY).collect()
 }
 
 /// The part of a column's variance that its most extreme rows have, those of one part in `one_in` of the mass; 0 for a constant column.
