@@ -12,6 +12,8 @@ use std::any::Any;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use rayon::prelude::*;
+
 pub use self::batches::{Batch, BatchSize};
 pub use self::groups::Groups;
 pub use self::joined::Joined;
@@ -23,6 +25,9 @@ use crate::origin::Origin;
 use crate::reading::{Choice, Missing};
 use crate::source::{ExpectedSize, FileRead, Sink, Source};
 use crate::{Error, Note, Reading, Result, Use};
+
+/// Numbers that one thread copies alone.
+const COPIED_ALONE: usize = 1 << 16;
 
 /// One of the files the draws came from.
 #[derive(Debug)]
@@ -392,7 +397,8 @@ impl Sink for Collected {
         let fits =
             self.values.try_reserve(values.len()).and_then(|()| self.weights.try_reserve(weights.len()));
         fits.map_err(|_| Error::NoMemory { bytes: 8 * (self.values.len() + values.len()) as u64 })?;
-        self.values.extend_from_slice(values);
+        // Memory that is written to for the first time is handed out by the system, which takes longer than the copy.
+        self.values.par_extend(values.par_iter().with_min_len(COPIED_ALONE).copied());
         self.weights.extend_from_slice(weights);
         Ok(())
     }

@@ -7,7 +7,7 @@ use supersample_sum::Rows;
 
 use crate::{Error, Result};
 
-/// Numbers that one thread checks alone; more are shared between threads.
+/// Numbers that one thread checks or copies alone; more are shared between threads.
 const CHECKED_AT_ONCE: usize = 1 << 18;
 
 /// `n ≥ 1` points in `d ≥ 1` dimensions, every coordinate finite.
@@ -92,14 +92,26 @@ impl Points {
 
     /// Copies the given rows, in the given order, into new points.
     pub fn select(&self, rows: &[usize]) -> Result<Points> {
-        let mut data = Vec::with_capacity(rows.len() * self.dim);
-        for &index in rows {
-            if index >= self.len() {
-                return Err(Error::NoSuchRow { index, len: self.len() });
-            }
-            data.extend_from_slice(self.row(index));
+        if let Some(&index) = rows.iter().find(|&&index| index >= self.len()) {
+            return Err(Error::NoSuchRow { index, len: self.len() });
         }
-        Points::from_vec(data, self.dim)
+        if rows.is_empty() {
+            return Err(Error::NoPoints);
+        }
+        let mut data = vec![0.0; rows.len() * self.dim];
+        let copy = |data: &mut [f64], rows: &[usize]| {
+            let pairs = data.chunks_exact_mut(self.dim).zip(rows);
+            pairs.for_each(|(out, &index)| out.copy_from_slice(self.row(index)));
+        };
+        match CHECKED_AT_ONCE / self.dim {
+            some if some < rows.len() && some > 0 => {
+                let copies = data.par_chunks_mut(some * self.dim).zip(rows.par_chunks(some));
+                copies.for_each(|(data, rows)| copy(data, rows));
+            }
+            _ => copy(&mut data, rows),
+        }
+        // They have been checked.
+        Ok(Points { data: Arc::new(data), dim: self.dim })
     }
 
     /// Whether both share one buffer, as clones do. A cheap test for a pool that is the samples themselves.

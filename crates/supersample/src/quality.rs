@@ -152,6 +152,24 @@ impl Reference {
     /// Computes the statistics of rows of `dim` numbers, in row order, with given or equal weights.
     pub fn new(values: &[f64], dim: usize, weights: Option<&[f64]>) -> Result<Reference> {
         Points::check(values, dim)?;
+        Reference::of_checked(values, dim, weights, None)
+    }
+
+    /// The statistics of rows whose means and standard deviations are known.
+    pub(crate) fn of_rows(
+        rows: &Points,
+        weights: Option<&[f64]>,
+        moments: Option<&[Option<Moments>]>,
+    ) -> Result<Reference> {
+        Reference::of_checked(rows.as_slice(), rows.dim(), weights, moments)
+    }
+
+    fn of_checked(
+        values: &[f64],
+        dim: usize,
+        weights: Option<&[f64]>,
+        known: Option<&[Option<Moments>]>,
+    ) -> Result<Reference> {
         let shares = unit_weights(weights, "rows of the data", values.len() / dim)?;
         let shares = shares.as_deref();
         if let Some(index) = shares.and_then(|shares| shares.iter().position(|w| *w < 0.0)) {
@@ -161,8 +179,9 @@ impl Reference {
             values,
             dim,
             |x| x,
-            |_, column| {
-                let moments = Moments::of(column, 1, 0, shares)?;
+            |index, column| {
+                let moments =
+                    known.map_or_else(|| Moments::of(column, 1, 0, shares), |known| known[index])?;
                 Some(Column { moments, quantiles: quantiles_in_place(column, shares, QUANTILES)? })
             },
         );

@@ -27,8 +27,25 @@ pub(crate) fn quantiles_in_place<const N: usize>(
     if let Some(shares) = shares {
         return of_weighted(numbers.iter().copied().zip(shares.iter().copied()), levels);
     }
-    numbers.sort_unstable_by(f64::total_cmp);
-    (!numbers.is_empty()).then(|| levels.map(|level| of_sorted(numbers, level)))
+    if numbers.is_empty() {
+        return None;
+    }
+    let around = levels.map(|level| around(numbers.len(), level));
+    let mut wanted: Vec<usize> = around.iter().flat_map(|(below, above, _)| [*below, *above]).collect();
+    wanted.sort_unstable();
+    wanted.dedup();
+    put_in_place(numbers, 0, &wanted);
+    Some(around.map(|(below, above, part)| between(numbers[below], numbers[above], part)))
+}
+
+/// Puts the numbers at these positions there that sorting would, ascending; `first` is the position of the first number.
+fn put_in_place(numbers: &mut [f64], first: usize, wanted: &[usize]) {
+    let (left, right) = wanted.split_at(wanted.len() / 2);
+    if let [middle, right @ ..] = right {
+        let (below, _, above) = numbers.select_nth_unstable_by(middle - first, f64::total_cmp);
+        put_in_place(below, first, left);
+        put_in_place(above, middle + 1, right);
+    }
 }
 
 /// The plain median: the number with half of the weight on either side, or the middle between two. `None` if no number
@@ -53,12 +70,13 @@ pub(crate) fn median(numbers: impl Iterator<Item = f64>, shares: Option<&[f64]>)
     None
 }
 
-/// The quantile of sorted numbers of equal weight, of which the one at i has its middle at (i + 1/2)/n.
-fn of_sorted(sorted: &[f64], level: f64) -> f64 {
-    let last = sorted.len() - 1;
-    let wanted = (level * sorted.len() as f64 - 0.5).clamp(0.0, last as f64);
+/// The quantile of sorted numbers of equal weight, of which the one at i has its middle at (i + 1/2)/n: the positions of
+/// the numbers below and above it, and where between them it is.
+fn around(count: usize, level: f64) -> (usize, usize, f64) {
+    let last = count - 1;
+    let wanted = (level * count as f64 - 0.5).clamp(0.0, last as f64);
     let below = wanted as usize;
-    between(sorted[below], sorted[(below + 1).min(last)], wanted.fract())
+    (below, (below + 1).min(last), wanted.fract())
 }
 
 /// The quantiles of numbers with shares that sum to one.

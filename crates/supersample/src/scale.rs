@@ -2,11 +2,13 @@
 
 mod correlation;
 mod directions;
+mod moments;
 mod running;
 
 use rayon::prelude::*;
 
 pub(crate) use self::correlation::correlations;
+pub use self::moments::Moments;
 pub(crate) use self::running::RunningMoments;
 use crate::bytes::{Reader, Writer};
 use crate::columns::for_columns;
@@ -125,24 +127,22 @@ impl Scaling {
         if scale == Scale::Pca && dim > MOST_FOR_PCA {
             return Err(Error::TooManyColumns { dim, most: MOST_FOR_PCA });
         }
-        let columns = for_columns(
-            values,
-            dim,
-            |x| x,
-            |_, column| {
-                let moments = Moments::of(column, 1, 0, shares)?;
-                Some(match scale {
-                    Scale::Mad => {
-                        let robust = robust_moments(column, shares);
-                        (robust.unwrap_or(moments), robust.is_none())
-                    }
-                    Scale::Aad => {
-                        (Moments { sd: mean_deviation(column, moments.mean, shares), ..moments }, false)
-                    }
-                    _ => (moments, false),
-                })
-            },
-        );
+        let moments = Moments::of_columns(values, dim, shares);
+        let of_column = |j: usize, column: &mut [f64]| {
+            let moments = moments[j]?;
+            if scale == Scale::Aad {
+                return Some((
+                    Moments { sd: mean_deviation(column, moments.mean, shares), ..moments },
+                    false,
+                ));
+            }
+            let robust = robust_moments(column, shares);
+            Some((robust.unwrap_or(moments), robust.is_none()))
+        };
+        let columns = match scale {
+            Scale::Mad | Scale::Aad => for_columns(values, dim, |x| x, of_column),
+            _ => moments.into_iter().map(|moments| Some((moments?, false))).collect(),
+        };
         for (j, column) in columns.into_iter().enumerate() {
             match column {
                 Some((Moments { mean, sd }, is_without_mad)) => {
@@ -197,6 +197,14 @@ impl Scaling {
         };
         let (constant, without_mad, dropped) = (Vec::new(), Vec::new(), 0);
         Some(Scaling { centre, unit, directions, constant, without_mad, dropped, dim })
+    }
+
+    /// The moments of the columns, of a scaling to unit standard deviation.
+    pub(crate) fn moments(&self) -> Vec<Option<Moments>> {
+        let columns = self.centre.iter().zip(&self.unit);
+        let mut moments: Vec<_> = columns.map(|(&mean, &sd)| Some(Moments { mean, sd })).collect();
+        self.constant.iter().for_each(|&j| moments[j] = None);
+        moments
     }
 
     /// Number of coordinates of a scaled point.
@@ -292,9 +300,7 @@ impl Scaling {
     /// first, because then no unit of measurement decides which directions count as degenerate.
     fn whiten(&mut self, values: &[f64], shares: Option<&[f64]>, watch: Watch) -> Result<()> {
         let dim = self.dim;
-        let moments = |j: usize| Moments { mean: self.centre[j], sd: self.unit[j] };
-        let mut moments: Vec<Option<Moments>> = (0..dim).map(|j| Some(moments(j))).collect();
-        self.constant.iter().for_each(|&j| moments[j] = None);
+        let moments = self.moments();
         let axes = match values.len() / dim < dim {
             true => directions::of_rows(values, &moments, shares, watch),
             false => directions::of_columns(values, &moments, shares, watch),
@@ -307,41 +313,6 @@ impl Scaling {
             false => Some(axes),
         };
         Ok(())
-    }
-}
-
-/// Mean and standard deviation of a column.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Moments {
-    /// The mean.
-    pub mean: f64,
-    /// The standard deviation, without n − 1.
-    pub sd: f64,
-}
-
-impl Moments {
-    /// Computes the moments of column `j` of numbers in row order; `None` if all values of rows with weight are equal.
-    pub fn of(values: &[f64], dim: usize, j: usize, shares: Option<&[f64]>) -> Option<Moments> {
-        let rows = values.len() / dim;
-        let share = |i: usize| shares.map_or(1.0 / rows as f64, |shares| shares[i]);
-        let column = || (0..rows).map(|i| (values[i * dim + j], share(i))).filter(|&(_, share)| share > 0.0);
-        // Compared, not computed: the sd of a constant that has no exact mean would be tiny, not 0.
-        let (first, _) = column().next()?;
-        if column().all(|(value, _)| value == first) {
-            return None;
-        }
-        // A power of two divides without rounding, and keeps the squares of huge or tiny values in range.
-        let largest = column().fold(0.0_f64, |largest, (value, _)| largest.max(value.abs()));
-        let unit = largest.log2().floor().clamp(-1000.0, 1000.0).exp2();
-        let total: f64 = column().map(|(_, share)| share).sum();
-        let mut mean = 0.0;
-        // The second round removes the rounding of the first, which matters if the mean is much larger than the sd.
-        for _ in 0..2 {
-            mean += column().map(|(value, share)| (value / unit - mean) * share).sum::<f64>() / total;
-        }
-        let square = |(value, share): (f64, f64)| (value / unit - mean).powi(2) * share;
-        let sd = (column().map(square).sum::<f64>() / total).sqrt();
-        Some(Moments { mean: mean * unit, sd: sd * unit })
     }
 }
 

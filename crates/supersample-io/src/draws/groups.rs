@@ -55,15 +55,20 @@ impl Draws {
     fn grouped_by(&self, position: Option<usize>) -> Result<Groups> {
         let (mut names, mut of_row) = (Vec::new(), Vec::with_capacity(self.len()));
         let mut places: HashMap<String, usize> = HashMap::new();
-        let mut add = |label: String| {
-            let place = *places.entry(label).or_insert_with_key(|label| {
+        let mut place_of = |label: String| {
+            *places.entry(label).or_insert_with_key(|label| {
                 names.push(label.clone());
                 names.len() - 1
-            });
-            of_row.push(place);
+            })
         };
         let Some(position) = position else {
-            (0..self.len()).for_each(|row| add(self.chain_and_draw(row).0.to_string()));
+            let mut last = None;
+            for row in 0..self.len() {
+                let chain = self.chain_and_draw(row).0;
+                let same = last.filter(|(other, _)| *other == chain);
+                let (_, place) = *last.insert(same.unwrap_or_else(|| (chain, place_of(chain.to_string()))));
+                of_row.push(place);
+            }
             return Ok(Groups { names, of_row });
         };
         let name = &self.names()[position];
@@ -82,7 +87,7 @@ impl Draws {
                 );
                 return Err(error.in_file(&file.path));
             }
-            add(label(text));
+            of_row.push(place_of(label(text)));
         }
         Ok(Groups { names, of_row })
     }

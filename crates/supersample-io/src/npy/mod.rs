@@ -14,7 +14,7 @@ use self::stretch::{Blocks, Stretch};
 use crate::cells::is_number;
 use crate::error::refused;
 use crate::frame::Frame;
-use crate::origin::Origin;
+use crate::origin::{Handle, Origin};
 use crate::reading::{Choice, Missing, cell};
 use crate::source::{Dress, ExpectedSize, FileRead, Sink, Source};
 use crate::words::shown;
@@ -109,18 +109,58 @@ fn read_in_blocks(
     let (rows, dim) = (layout.rows(), choice.columns.len());
     sink.expect(rows * dim);
     let wanted: Vec<(usize, bool)> = choice.wanted().collect();
-    let mut stretch = Stretch::new(&header, &layout, &wanted, blocks);
-    let mut file = origin.file()?;
-    let (mut values, mut weights) = (Vec::new(), Vec::new());
-    let mut row = 0;
-    while row < rows {
-        let end = stretch.read(&mut file, row)?;
-        values.clear();
-        weights.clear();
-        for row in row..end {
+    let stretch = Stretch::new(&header, &layout, &wanted, blocks);
+    let mut ahead =
+        Ahead { stretch, file: origin.file()?, layout: &layout, choice: &choice, wanted: &wanted, missing };
+    let (mut block, mut spare) = (ahead.read(0, Block::default())?, Block::default());
+    loop {
+        let (end, mut next) = (block.end, None);
+        // The next rows are read while these are taken.
+        let taken = rayon::in_place_scope(|scope| {
+            if end < rows {
+                let (ahead, next, spare) = (&mut ahead, &mut next, std::mem::take(&mut spare));
+                scope.spawn(move |_| *next = Some(ahead.read(end, spare)));
+            }
+            sink.take(&block.values, &block.weights, end as f64 / rows as f64)
+        });
+        taken?;
+        let Some(next) = next else { break };
+        spare = std::mem::replace(&mut block, next?);
+    }
+    let draws_per_chain = (layout.chains > 1).then_some(layout.draws);
+    let source = Box::new(NpySource { origin, header, layout });
+    Ok(FileRead { draws_per_chain, notes, ..FileRead::plain(choice, rows, source) })
+}
+
+/// Rows as numbers, up to this one.
+#[derive(Default)]
+struct Block {
+    values: Vec<f64>,
+    weights: Vec<f64>,
+    end: usize,
+}
+
+/// What reads rows and makes numbers of them.
+struct Ahead<'a> {
+    stretch: Stretch<'a>,
+    file: Handle,
+    layout: &'a Layout,
+    choice: &'a Choice,
+    wanted: &'a [(usize, bool)],
+    missing: Missing,
+}
+
+impl Ahead<'_> {
+    /// The rows from this one on, in the memory of a block that is done with.
+    fn read(&mut self, first: usize, mut block: Block) -> Result<Block> {
+        let Ahead { stretch, file, layout, choice, wanted, missing } = self;
+        block.end = stretch.read(file, first)?;
+        block.values.clear();
+        block.weights.clear();
+        for row in first..block.end {
             for run in stretch.runs() {
                 let (position, is_weight) = wanted[run.start];
-                let numbers = if is_weight { &mut weights } else { &mut values };
+                let numbers = if is_weight { &mut block.weights } else { &mut block.values };
                 let before = numbers.len();
                 layout.slots[position].entry.numbers(stretch.cells(row, run.clone()), numbers);
                 let numbers = &mut numbers[before..];
@@ -130,16 +170,12 @@ fn read_in_blocks(
                 }
                 for (value, &(position, is_weight)) in numbers.iter_mut().zip(&wanted[run.clone()]) {
                     let place = || Place { row: row + 1, line: None, column: choice.names[position].clone() };
-                    *value = cell(Some(*value), missing, is_weight, place)?;
+                    *value = cell(Some(*value), *missing, is_weight, place)?;
                 }
             }
         }
-        sink.take(&values, &weights, end as f64 / rows as f64)?;
-        row = end;
+        Ok(block)
     }
-    let draws_per_chain = (layout.chains > 1).then_some(layout.draws);
-    let source = Box::new(NpySource { origin, header, layout });
-    Ok(FileRead { draws_per_chain, notes, ..FileRead::plain(choice, rows, source) })
 }
 
 /// Size that the header gives.

@@ -21,6 +21,7 @@ mod axes;
 mod functions;
 mod marginals;
 mod moments;
+mod order;
 mod places;
 mod sorted;
 mod views;

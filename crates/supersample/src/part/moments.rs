@@ -14,7 +14,6 @@ use rayon::prelude::*;
 use supersample_sum::{Coordinates, Quadratic};
 
 use super::views::Views;
-use crate::columns::for_columns;
 use crate::points::{normalised, unit_weights};
 use crate::scale::{Moments, Scaling};
 use crate::{Points, Result};
@@ -79,10 +78,17 @@ struct Column {
 impl ColumnMoments {
     /// Computes the moments of rows with given or equal weights. `None` if every column is constant.
     pub fn new(rows: &Points, weights: Option<&[f64]>) -> Result<Option<ColumnMoments>> {
+        ColumnMoments::of_rows(&Moments::of_rows(rows, weights)?, rows, weights)
+    }
+
+    /// [`new`](Self::new), with the means and variances of these rows.
+    pub(crate) fn of_rows(
+        moments: &[Option<Moments>],
+        rows: &Points,
+        weights: Option<&[f64]>,
+    ) -> Result<Option<ColumnMoments>> {
         let shares = weights.map(|weights| normalised(weights, "rows", rows.len())).transpose()?;
-        let of = |_, column: &mut [f64]| Moments::of(column, 1, 0, shares.as_deref());
-        let moments: Vec<Option<Moments>> = for_columns(rows.as_slice(), rows.dim(), |x| x, of);
-        Ok(ColumnMoments::of_sample(&moments, rows, shares.as_deref()))
+        Ok(ColumnMoments::of_sample(moments, rows, shares.as_deref()))
     }
 
     /// Means and variances of all rows; units and covariances are those of a sample of them with these shares.

@@ -4,8 +4,11 @@
 //! number of the step, or of the gap before it, is all that is needed of a row: u follows from it to the last bit.
 
 use std::cmp::Ordering;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use rayon::prelude::*;
+
+use super::order::Ordered;
 use super::sorted::key;
 use crate::Points;
 use crate::columns::by_blocks;
@@ -28,6 +31,9 @@ pub(super) struct At {
     pub(super) u: f64,
     pub(super) below: f64,
 }
+
+/// Rows whose means one thread adds up at a time.
+const ROWS: usize = 1 << 12;
 
 /// Largest number of rows whose places have four bytes.
 const MOST_ROWS: usize = (u32::MAX / 2) as usize;
@@ -190,23 +196,30 @@ impl Places {
         let varying = varying_columns(rows, shares) as f64;
         let mut means = vec![0.0; some.map_or(rows.len(), <[usize]>::len)];
         let (mut steps, mut places, mut single_draws) = (Vec::new(), Vec::new(), Vec::new());
-        let take = |x: f64| (key(x), 0);
-        let of_column = |_, column: &mut [(i64, u32)]| {
+        let have_weight = shares.is_none_or(|shares| shares.iter().all(|share| *share > 0.0));
+        // Columns without ties are all alike.
+        let untied = OnceLock::new();
+        let of_column = |_, column: &mut [i64]| {
             let (own, places) = sorted_places(column, shares, some)?;
-            let integrals = own.integrals();
-            let mean = |&place: &u32| {
-                let At { u, below } = own.at(place, &integrals);
-                (2.0 * below + 0.5 - u) / (2.0 * varying)
+            let terms = || Arc::new(Terms::of(&own, varying, have_weight));
+            let terms = match own {
+                Steps::Equal(_) => untied.get_or_init(terms).clone(),
+                _ => terms(),
             };
-            let terms: Vec<f64> = places.iter().map(mean).collect();
-            Some((own.single_draw(&integrals), terms, places, own))
+            Some((own, places, terms))
         };
-        by_blocks(rows.as_slice(), rows.dim(), take, of_column, |some| {
-            for (single_draw, terms, own, column) in some.into_iter().flatten() {
-                means.iter_mut().zip(&terms).for_each(|(mean, term)| *mean -= term);
-                single_draws.push(single_draw);
-                places.push(own);
-                steps.push(column);
+        by_blocks(rows.as_slice(), rows.dim(), key, of_column, |some| {
+            let some: Vec<(Steps, Vec<u32>, Arc<Terms>)> = some.into_iter().flatten().collect();
+            means.par_chunks_mut(ROWS).enumerate().for_each(|(at, means)| {
+                for (_, places, terms) in &some {
+                    let places = &places[at * ROWS..];
+                    means.iter_mut().zip(places).for_each(|(mean, place)| *mean -= terms.at(*place));
+                }
+            });
+            for (own, of_rows, terms) in some {
+                single_draws.push(terms.single_draw);
+                places.push(of_rows);
+                steps.push(own);
             }
         });
         let single_draw = single_draws.iter().sum::<f64>() / single_draws.len() as f64;
@@ -249,7 +262,6 @@ impl Places {
 
     /// D² of rows with weights that sum to one.
     pub(crate) fn squared_distance(&self, rows: &[usize], weights: &[f64]) -> f64 {
-        use rayon::prelude::*;
         let of_column = |column: usize| {
             let places = rows.iter().zip(weights).map(|(&row, &weight)| (self.u(row, column), weight));
             self.steps[column].squared_distance(places)
@@ -259,22 +271,72 @@ impl Places {
     }
 }
 
+/// What a row adds to the mean of −|u − V|/2 over the columns, by its place in one of them.
+struct Terms {
+    /// At each value.
+    at: Vec<f64>,
+    /// Before each value, where there are rows without weight.
+    before: Vec<f64>,
+    single_draw: f64,
+}
+
+impl Terms {
+    fn of(steps: &Steps, columns: f64, have_weight: bool) -> Terms {
+        let integrals = steps.integrals();
+        let term = |place: std::result::Result<usize, usize>| {
+            let At { u, below } = steps.at(Steps::place(place), &integrals);
+            (2.0 * below + 0.5 - u) / (2.0 * columns)
+        };
+        let at = (0..steps.count()).map(|k| term(Ok(k))).collect();
+        let gaps = if have_weight { 0 } else { steps.count() + 1 };
+        let before = (0..gaps).map(|k| term(Err(k))).collect();
+        Terms { at, before, single_draw: steps.single_draw(&integrals) }
+    }
+
+    fn at(&self, place: u32) -> f64 {
+        let k = (place / 2) as usize;
+        if place % 2 == 1 { self.at[k] } else { self.before[k] }
+    }
+}
+
 /// The steps of a column, given by the keys of its values, and the place of each row or of some; `None` if all rows with
 /// weight have one value.
-fn sorted_places(
-    column: &mut [(i64, u32)],
-    shares: Option<&[f64]>,
-    some: Option<&[usize]>,
-) -> Option<(Steps, Vec<u32>)> {
-    (0..).zip(&mut *column).for_each(|(row, (_, number))| *number = row);
+fn sorted_places(keys: &[i64], shares: Option<&[f64]>, some: Option<&[usize]>) -> Option<(Steps, Vec<u32>)> {
+    let mut places = vec![0; keys.len()];
+    let steps = match shares {
+        None => {
+            let ordered = Ordered::new(keys);
+            let (mut rows, mut reached) = (0, Vec::new());
+            for ties in ordered.ties() {
+                let place = Steps::place(Ok(reached.len()));
+                rows += ties.len() as u32;
+                reached.push(rows);
+                ties.for_each(|row| places[row] = place);
+            }
+            match reached.len() {
+                0 | 1 => return None,
+                count if count == keys.len() => Steps::Equal(count),
+                _ => {
+                    reached.shrink_to_fit();
+                    Steps::Counted(reached)
+                }
+            }
+        }
+        Some(shares) => weighted_steps(keys, shares, &mut places)?,
+    };
+    let places = some.map(|some| some.iter().map(|&row| places[row]).collect()).unwrap_or(places);
+    Some((steps, places))
+}
+
+/// The steps of a column of rows with shares, and their places; `None` if all with weight have one value.
+///
+/// Comparisons sort the rows: the sum of the shares of equal values depends on their order in the last bit.
+fn weighted_steps(keys: &[i64], shares: &[f64], places: &mut [u32]) -> Option<Steps> {
+    let mut column: Vec<(i64, u32)> = keys.iter().copied().zip(0..).collect();
     column.sort_unstable_by_key(|(key, _)| *key);
-    let mut places = vec![0; column.len()];
     let (mut mass, mut reached) = (0.0, Vec::new());
     for ties in column.chunk_by(|a, b| a.0 == b.0) {
-        let own = match shares {
-            None => ties.len() as f64,
-            Some(shares) => ties.iter().map(|&(_, row)| shares[row as usize]).sum(),
-        };
+        let own: f64 = ties.iter().map(|&(_, row)| shares[row as usize]).sum();
         let place = if own > 0.0 { Ok(reached.len()) } else { Err(reached.len()) };
         if own > 0.0 {
             mass += own;
@@ -282,18 +344,12 @@ fn sorted_places(
         }
         ties.iter().for_each(|&(_, row)| places[row as usize] = Steps::place(place));
     }
-    let steps = match (shares, reached.len()) {
-        (_, 0 | 1) => return None,
-        (None, count) if count == column.len() => Steps::Equal(count),
-        (None, _) => Steps::counted(&reached),
-        (Some(_), _) => {
-            reached.iter_mut().for_each(|reached| *reached /= mass);
-            reached.shrink_to_fit();
-            Steps::Reached(reached)
-        }
-    };
-    let places = some.map(|some| some.iter().map(|&row| places[row]).collect()).unwrap_or(places);
-    Some((steps, places))
+    if reached.len() < 2 {
+        return None;
+    }
+    reached.iter_mut().for_each(|reached| *reached /= mass);
+    reached.shrink_to_fit();
+    Some(Steps::Reached(reached))
 }
 
 /// Number of columns in which rows with weight differ.

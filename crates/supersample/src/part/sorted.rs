@@ -7,6 +7,7 @@
 
 use std::borrow::Cow;
 
+use super::order;
 use crate::Points;
 use crate::columns::{self, for_columns};
 
@@ -43,7 +44,7 @@ pub(super) fn for_sorted_columns<R: Send>(
 /// Sorts with `threads` threads.
 fn sort(keys: &mut [i64], threads: usize) {
     if threads < 2 || keys.len() < SORTED_ALONE {
-        return keys.sort_unstable();
+        return order::sort(keys);
     }
     let (lower, _, upper) = keys.select_nth_unstable(keys.len() * (threads / 2) / threads);
     rayon::join(|| sort(lower, threads / 2), || sort(upper, threads - threads / 2));

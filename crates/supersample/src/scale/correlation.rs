@@ -5,8 +5,12 @@ use supersample_sum::{ABREAST, PanelProduct, add_products};
 
 use super::Moments;
 
-/// Rows that are standardised at a time, so that no second copy of the data is needed.
+/// Rows of a block; it fixes the order of the sums.
 const BLOCK: usize = 256;
+
+/// Blocks that are standardised at a time, so that no second copy of the data is needed and threads seldom wait for each
+/// other.
+const BLOCKS: usize = 16;
 
 /// The correlations below the diagonal, 0 where a column has no spread. Shares are not negative.
 pub(crate) fn correlations(
@@ -21,41 +25,56 @@ pub(crate) fn correlations(
     }
     let equal = 1.0 / (values.len() / dim) as f64;
     let panels = dim.div_ceil(ABREAST);
-    let mut scaled = vec![0.0; panels * ABREAST * BLOCK];
-    let mut products: Vec<Vec<PanelProduct>> =
-        (1..=panels).map(|count| vec![[[0.0; ABREAST]; ABREAST]; count]).collect();
-    for (block, rows) in values.chunks(dim * BLOCK).enumerate() {
-        // Columns in panels, each cell times the root of its share, so that products carry the whole share.
-        let (count, size) = (rows.len() / dim, rows.len() / dim * ABREAST);
-        let scaled = &mut scaled[..panels * size];
-        scaled.par_chunks_mut(size).enumerate().for_each(|(panel, cells)| {
-            cells.fill(0.0);
-            for (i, cells) in cells.chunks_exact_mut(ABREAST).enumerate() {
-                let share = shares.map_or(equal, |shares| shares[block * BLOCK + i]);
-                if share <= 0.0 {
-                    continue;
-                }
-                let root = share.sqrt();
-                let columns = panel * ABREAST..dim.min((panel + 1) * ABREAST);
-                let row = &rows[i * dim..(i + 1) * dim];
-                for (cell, (x, moments)) in
-                    cells.iter_mut().zip(row[columns.clone()].iter().zip(&moments[columns]))
-                {
-                    if let Some(Moments { mean, sd }) = moments {
-                        *cell = (x * 0.5 - mean * 0.5) / sd * 2.0 * root;
-                    }
-                }
-            }
+    let mut scaled = vec![0.0; panels * ABREAST * (BLOCK * BLOCKS).min(values.len() / dim)];
+    let pairs = (0..panels).flat_map(|a| (0..=a).map(move |b| (a, b)));
+    let mut products: Vec<((usize, usize), PanelProduct)> =
+        pairs.map(|pair| (pair, [[0.0; ABREAST]; ABREAST])).collect();
+    for (round, rows) in values.chunks(dim * BLOCK * BLOCKS).enumerate() {
+        let blocks = rows.par_chunks(dim * BLOCK).zip(scaled.par_chunks_mut(panels * ABREAST * BLOCK));
+        blocks.enumerate().for_each(|(block, (rows, scaled))| {
+            let share =
+                |i: usize| shares.map_or(equal, |shares| shares[(round * BLOCKS + block) * BLOCK + i]);
+            standardise(rows, moments, share, scaled);
         });
         let scaled = &*scaled;
-        products.par_iter_mut().enumerate().for_each(|(panel, products)| {
-            let left = &scaled[panel * size..(panel + 1) * size];
-            add_products(left, &scaled[..(panel + 1) * size], count, products);
+        products.par_iter_mut().for_each(|((a, b), product)| {
+            let blocks = rows.chunks(dim * BLOCK).zip(scaled.chunks(panels * ABREAST * BLOCK));
+            for (rows, scaled) in blocks {
+                let count = rows.len() / dim;
+                let panel = |panel: usize| &scaled[panel * count * ABREAST..(panel + 1) * count * ABREAST];
+                add_products(panel(*a), panel(*b), count, std::slice::from_mut(product));
+            }
         });
     }
-    for (a, sums) in sums.iter_mut().enumerate() {
-        let line = |b: usize| products[a / ABREAST][b / ABREAST][a % ABREAST][b % ABREAST];
-        sums.iter_mut().enumerate().for_each(|(b, sum)| *sum = line(b));
+    for ((of_a, of_b), product) in products {
+        for (a, sums) in sums.iter_mut().enumerate().skip(of_a * ABREAST).take(ABREAST) {
+            let columns = sums.iter_mut().enumerate().skip(of_b * ABREAST).take(ABREAST);
+            columns.for_each(|(b, sum)| *sum = product[a % ABREAST][b % ABREAST]);
+        }
     }
     sums
+}
+
+/// Writes the cells of a block of rows in panels of columns, each times the root of its share, so that products carry the whole
+/// share.
+fn standardise(rows: &[f64], moments: &[Option<Moments>], share: impl Fn(usize) -> f64, scaled: &mut [f64]) {
+    let dim = moments.len();
+    let size = rows.len() / dim * ABREAST;
+    scaled[..dim.div_ceil(ABREAST) * size].fill(0.0);
+    for (i, row) in rows.chunks_exact(dim).enumerate() {
+        let share = share(i);
+        if share <= 0.0 {
+            continue;
+        }
+        let root = share.sqrt();
+        let panels = row.chunks(ABREAST).zip(moments.chunks(ABREAST)).enumerate();
+        for (panel, (row, moments)) in panels {
+            let cells = &mut scaled[panel * size + i * ABREAST..][..ABREAST];
+            for (cell, (x, moments)) in cells.iter_mut().zip(row.iter().zip(moments)) {
+                if let Some(Moments { mean, sd }) = moments {
+                    *cell = (x * 0.5 - mean * 0.5) / sd * 2.0 * root;
+                }
+            }
+        }
+    }
 }

@@ -1,5 +1,7 @@
 //! Advice: warnings and notes about a result, as data. `words` makes sentences of them.
 
+use rayon::prelude::*;
+
 use crate::columns::for_columns;
 use crate::points::normalised;
 use crate::quality::{MOST_CORRELATED, random_rows};
@@ -7,6 +9,7 @@ use crate::row_sampling::subsample;
 use crate::scale::{Moments, Scale, Scaling, correlations};
 use crate::{Error, Kernel, Points};
 
+use super::matched::Aimed;
 use super::rows::effective_size;
 use super::stream::Gathered;
 use super::{Corrected, Overlap};
@@ -29,6 +32,9 @@ const COLLINEAR: f64 = 0.99;
 
 /// Rows that correlations are computed on.
 const CORRELATED_ROWS: usize = 1000;
+
+/// Rows that one thread adds up at a time.
+const ROWS: usize = 1 << 12;
 
 /// Warning or note about a result.
 #[derive(Clone, Debug, PartialEq)]
@@ -199,15 +205,25 @@ pub(super) fn of_gathered(gathered: &Gathered, scale: Scale, scaling: &Scaling) 
 }
 
 /// Advice about columns that so few chosen rows represent badly.
+///
+/// The moments are those of the columns, where they are known.
 pub(super) fn of_columns(
-    rows: &Points,
-    shares: Option<&[f64]>,
+    Aimed { rows, shares }: Aimed<'_>,
+    moments: Option<&[Option<Moments>]>,
     chosen: Option<usize>,
     scale: Scale,
 ) -> Vec<Advice> {
     let heavy = chosen.filter(|chosen| 2 * chosen <= rows.len()).and_then(|chosen| {
         let one_in = chosen.max(FEWEST_EXTREME);
-        let share = |_, column: &mut [f64]| extreme_share(column, shares, one_in);
+        let known = moments.filter(|_| shares.is_none());
+        let may_be_heavy = known.map(|moments| may_be_heavy(rows, moments, one_in));
+        if may_be_heavy.as_ref().is_some_and(|columns| !columns.contains(&true)) {
+            return None;
+        }
+        let share = |j: usize, column: &mut [f64]| match &may_be_heavy {
+            Some(columns) if !columns[j] => 0.0,
+            _ => extreme_share(column, shares, one_in),
+        };
         let shares = for_columns(rows.as_slice(), rows.dim(), |x| x, share);
         let columns: Vec<usize> = (0..shares.len()).filter(|&j| shares[j] > HEAVY).collect();
         let share = shares.into_iter().fold(0.0, f64::max);
@@ -215,6 +231,32 @@ pub(super) fn of_columns(
     });
     let collinear = if scale == Scale::Pca { None } else { nearly_collinear(rows, shares) };
     heavy.into_iter().chain(collinear).collect()
+}
+
+/// The columns whose [`extreme_share`] may be more than [`HEAVY`], of rows without weights.
+///
+/// For any t, the largest k of n squares have a sum of at most k·t and what the squares have above t. A pass over the rows
+/// settles most columns by that, and the order of its sums matters to none.
+fn may_be_heavy(rows: &Points, moments: &[Option<Moments>], one_in: usize) -> Vec<bool> {
+    let (all, dim) = (rows.len() as f64, rows.dim());
+    let limit = 0.5 * HEAVY * all / (rows.len() / one_in).clamp(1, rows.len()) as f64;
+    // The root of a quarter of each: halved first, so that the difference of two huge numbers of opposite sign stays finite.
+    let units: Vec<[f64; 2]> =
+        moments.iter().map(|m| m.map_or([0.0; 2], |m| [m.mean * 0.5, 2.0 / m.sd])).collect();
+    let above = |rows: &[f64]| {
+        let mut sums = vec![0.0; dim];
+        for row in rows.chunks_exact(dim) {
+            for ((sum, x), [half, unit]) in sums.iter_mut().zip(row).zip(&units) {
+                let z = (x * 0.5 - half) * unit;
+                *sum += if z * z > limit { z * z - limit } else { 0.0 };
+            }
+        }
+        sums
+    };
+    let some: Vec<Vec<f64>> = rows.as_slice().par_chunks(ROWS * dim).map(above).collect();
+    let sum = |j: usize| some.iter().map(|sums| sums[j]).sum::<f64>();
+    // With room for rounding; a sum that is too large to be a number may be heavy.
+    (0..dim).map(|j| moments[j].is_some() && sum(j) / all >= 0.49 * HEAVY).collect()
 }
 
 /// The part of a column's variance that its most extreme rows have, those of one part in `one_in` of the mass; 0 for a constant column.
@@ -313,18 +355,53 @@ mod tests {
             let x = |i: u32| f64::from(i % 101) / 101.0;
             Points::from_vec((0..900).flat_map(|i| [x(i), second(x(i))]).collect(), 2).unwrap()
         };
-        let found =
-            of_columns(&rows(&|x| if x > 0.98 { 9.0 } else { (9.0 * x).sin() }), None, Some(60), Scale::Sd);
+        let of = |rows: &Points, shares: Option<&[f64]>, chosen, scale| {
+            let moments = Moments::of_rows(rows, shares).unwrap();
+            let found = of_columns(Aimed { rows, shares }, Some(&moments), chosen, scale);
+            assert_eq!(found, of_columns(Aimed { rows, shares }, None, chosen, scale));
+            found
+        };
+        let heavy = rows(&|x| if x > 0.98 { 9.0 } else { (9.0 * x).sin() });
+        let found = of(&heavy, None, Some(60), Scale::Sd);
         let [Advice::HeavyTails { columns, one_in: 60, share }] = &found[..] else { panic!("{found:?}") };
         assert!(columns == &[1] && *share > HEAVY);
         let line = rows(&|x| 1e-3 * (9.0 * x).sin() - x);
-        let found = of_columns(&line, None, Some(60), Scale::Sd);
+        let found = of(&line, None, Some(60), Scale::Sd);
         let [Advice::NearlyCollinear { columns: [0, 1], correlation }] = found[..] else {
             panic!("{found:?}")
         };
         assert!(correlation < -0.99);
-        assert_eq!(of_columns(&line, None, Some(60), Scale::Pca), []);
-        assert_eq!(of_columns(&line, Some(&[1.0 / 900.0; 900]), None, Scale::Sd).len(), 1);
+        assert_eq!(of(&line, None, Some(60), Scale::Pca), []);
+        assert_eq!(of(&line, Some(&[1.0 / 900.0; 900]), None, Scale::Sd).len(), 1);
+    }
+
+    #[test]
+    fn every_heavy_column_may_be_heavy_and_few_others_may() {
+        let n = 20_000;
+        // Powers of uniform numbers, from light tails to heavy ones, of any size; and a constant.
+        let value = |i: usize, j: usize| match j {
+            0 => 3.0,
+            _ => {
+                ((i * 7919 % n + 1) as f64 / n as f64).powf(-0.07 * j as f64)
+                    * 10f64.powi(40 * j as i32 - 300)
+            }
+        };
+        let rows =
+            Points::from_vec((0..n).flat_map(|i| (0..15).map(move |j| value(i, j))).collect(), 15).unwrap();
+        let moments = Moments::of_rows(&rows, None).unwrap();
+        for one_in in [50, 500, 3000, 1 << 20] {
+            let may_be = may_be_heavy(&rows, &moments, one_in);
+            let share = |j: usize| {
+                let mut column: Vec<f64> = rows.rows().map(|row| row[j]).collect();
+                extreme_share(&mut column, None, one_in)
+            };
+            let shares: Vec<f64> = (0..15).map(share).collect();
+            assert!((0..15).all(|j| may_be[j] || shares[j] <= HEAVY), "{shares:?}");
+            assert!(
+                !may_be[0] && may_be[14] && (one_in == 50 || !may_be[1]),
+                "{one_in}: {may_be:?} {shares:?}"
+            );
+        }
     }
 
     #[test]

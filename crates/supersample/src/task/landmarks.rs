@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
+use rayon::prelude::*;
 
 use super::problem::Problem;
 use crate::embedding::Landmarks;
@@ -23,6 +24,9 @@ const CONTROL_VALUES: usize = 20_000_000;
 
 /// Number of blocks of the rows farthest from the mean, each of which has one control row.
 const FAR_BLOCKS: usize = 64;
+
+/// Rows that a thread looks through at a time.
+const ROWS: usize = 1 << 12;
 
 /// The rows at the ends of the columns are landmarks if there are at least this many landmarks for each.
 const FOR_EACH_END: usize = 10;
@@ -147,24 +151,33 @@ pub(super) fn choose_landmarks_on(
     with_ends(&some.select(herder.indices())?, &points.select(&ends).ok(), count)
 }
 
-/// The rows of the smallest and of the largest value of each column, of those with weight.
+/// The rows of the smallest and of the largest value of each column, of those with weight; of equal values the first.
 fn ends(points: &Points, shares: Option<&[f64]>) -> Vec<usize> {
     let dim = points.dim();
-    let mut ends: Vec<Option<(usize, usize)>> = vec![None; dim];
-    for (row, x) in
-        points.rows().enumerate().filter(|(row, _)| shares.is_none_or(|shares| shares[*row] > 0.0))
-    {
-        for (end, j) in ends.iter_mut().zip(0..) {
-            let (low, high) = end.get_or_insert((row, row));
-            if x[j] < points.row(*low)[j] {
-                *low = row;
-            }
-            if x[j] > points.row(*high)[j] {
-                *high = row;
+    let has_weight = |row: usize| shares.is_none_or(|shares| shares[row] > 0.0);
+    // Of each column the two values, each with its row.
+    let widen = |mut ends: Vec<[(f64, usize); 2]>, others: &[[(f64, usize); 2]]| {
+        ends.resize(dim, [(f64::INFINITY, 0), (f64::NEG_INFINITY, 0)]);
+        for ([low, high], [other_low, other_high]) in ends.iter_mut().zip(others) {
+            *low = if other_low.0 < low.0 { *other_low } else { *low };
+            *high = if other_high.0 > high.0 { *other_high } else { *high };
+        }
+        ends
+    };
+    let of_some = |(at, rows): (usize, &[f64])| {
+        let mut ends = widen(Vec::new(), &[]);
+        let rows = rows.chunks_exact(dim).zip(at * ROWS..);
+        for (row, i) in rows.filter(|(_, i)| has_weight(*i)) {
+            for ([low, high], x) in ends.iter_mut().zip(row) {
+                *low = if *x < low.0 { (*x, i) } else { *low };
+                *high = if *x > high.0 { (*x, i) } else { *high };
             }
         }
-    }
-    ends.into_iter().flatten().flat_map(|(low, high)| [low, high]).collect()
+        ends
+    };
+    let some: Vec<_> = points.as_slice().par_chunks(ROWS * dim).enumerate().map(of_some).collect();
+    let all = some.iter().fold(Vec::new(), |all, some| widen(all, some));
+    all.into_iter().flatten().map(|(_, row)| row).collect()
 }
 
 /// The herded points with the ends that are not among them, which replace the last where there are `count`.
@@ -202,8 +215,9 @@ fn stratified_rows(points: &Points, count: usize, seed: u64) -> Vec<usize> {
     }
     let mut mean = vec![0.0; points.dim()];
     points.rows().for_each(|x| mean.iter_mut().zip(x).for_each(|(mean, x)| *mean += x / n as f64));
+    let rows = points.as_slice().par_chunks_exact(points.dim());
     let distances: Vec<f64> =
-        points.rows().map(|x| x.iter().zip(&mean).map(|(x, mean)| (x - mean) * (x - mean)).sum()).collect();
+        rows.map(|x| x.iter().zip(&mean).map(|(x, mean)| (x - mean) * (x - mean)).sum()).collect();
     let mut order: Vec<usize> = (0..n).collect();
     let by_distance = |a: &usize, b: &usize| distances[*a].total_cmp(&distances[*b]).then(a.cmp(b));
     let near = n - n.div_ceil(count) * FAR_BLOCKS.min(count / 2);
@@ -297,6 +311,23 @@ mod tests {
         assert!(times.iter().all(|count| (8..70).contains(count)));
         assert_eq!(stratified_rows(&points, 12_000, 0), (0..12_000).collect::<Vec<_>>());
         assert_eq!(stratified_rows(&points, 1, 0).len(), 1);
+    }
+
+    #[test]
+    fn ends_are_the_first_rows_of_the_extreme_values() {
+        let (rows, dim) = (3 * ROWS + 5, 4);
+        let x = |i: usize, j: usize| if j == 3 { 2.0 } else { ((i * (7919 + j)) % 1009) as f64 - 500.0 };
+        let points = Points::from_vec((0..rows * dim).map(|k| x(k / dim, k % dim)).collect(), dim).unwrap();
+        let shares: Vec<f64> = (0..rows).map(|i| if i % 5 < 2 || i < 6000 { 0.0 } else { 1.0 }).collect();
+        for shares in [None, Some(&shares[..])] {
+            let weighed = || (0..rows).filter(|&i| shares.is_none_or(|shares| shares[i] > 0.0));
+            let naive = (0..dim).flat_map(|j| {
+                let low = weighed().reduce(|a, b| if x(b, j) < x(a, j) { b } else { a });
+                let high = weighed().reduce(|a, b| if x(b, j) > x(a, j) { b } else { a });
+                [low.unwrap(), high.unwrap()]
+            });
+            assert_eq!(ends(&points, shares), naive.collect::<Vec<_>>());
+        }
     }
 
     #[test]

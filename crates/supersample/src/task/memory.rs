@@ -304,12 +304,12 @@ impl MemoryEstimate {
             // μ, w and how often each row is chosen, the current kernel row, k(x, x), and which rows may be chosen.
             each += 8 + 8 + 4 + number + 8 + 9 + if set.is_grouped { 24 } else { 0 };
         }
-        // Columns are sorted for their quantiles and distribution functions, with weights one on each thread, and random rows
-        // are drawn from a list of all.
+        // Columns are sorted for their quantiles and distribution functions, each thread with as much beside its column and more
+        // with weights, and random rows are drawn from a list of all.
         let size = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
         let taken_out = columns::at_once(size(self.rows), size(self.dim), size(self.threads)) as u64;
-        let weighted = if self.is_weighted { self.threads.min(self.dim) * 32 } else { 0 };
-        each += (taken_out * 8 + weighted).max(self.threads.min(20) * 8);
+        let beside = self.threads.min(self.dim) * if self.is_weighted { 32 } else { 8 };
+        each += (taken_out * 8 + beside).max(self.threads.min(20) * 8);
         // Of each column its values and what is reached with them, its view and that packed; of each moment its view and that
         // packed; of each function its value too; of the sum the mean and k(x, x).
         let MatchedColumns { marginals, moments, functions } = self.parts;
@@ -398,8 +398,8 @@ mod tests {
         let plain = of(100_000, 10);
         let small = of(1000, 10);
         // As read, scaled, packed in f32 and in f64; or as read, scaled and packed in f64.
-        assert_eq!(plain.needed(), 3 * values + values / 2 + 100_000 * (40 + 64) + BASE);
-        assert_eq!(small.needed(), 2 * 80_000 + 8 * 1008 * 10 + 1000 * (40 + 64) + BASE);
+        assert_eq!(plain.needed(), 3 * values + values / 2 + 100_000 * (40 + 64 + 16) + BASE);
+        assert_eq!(small.needed(), 2 * 80_000 + 8 * 1008 * 10 + 1000 * (40 + 64 + 16) + BASE);
         assert_eq!(plain.needed() - MemoryEstimate { is_scaled: false, ..plain }.needed(), values);
         let more = |estimate: MemoryEstimate| estimate.needed() - plain.needed();
         let double = MemoryEstimate { precision: Precision::Double, ..plain };
@@ -407,7 +407,7 @@ mod tests {
         assert_eq!(more(MemoryEstimate { weighed: 1000, ..plain }), 16_000_000);
         assert_eq!(more(MemoryEstimate { chosen: 1000, ..plain }), 6 * 8 * 1000 * 10);
         assert_eq!(more(MemoryEstimate { landmarks: 1000, ..plain }), 8_000_000 + 2000 * 10 * 40);
-        assert_eq!(more(MemoryEstimate { is_weighted: true, ..plain }), 100_000 * (32 + 64));
+        assert_eq!(more(MemoryEstimate { is_weighted: true, ..plain }), 100_000 * (32 + 64 - 16));
         let parts = MatchedColumns { marginals: 10, moments: 21, functions: 3 };
         assert_eq!(more(MemoryEstimate { parts, ..plain }), 100_000 * (10 * 28 + 21 * 12 + 3 * 20 + 144));
         // 65 features, a constant and 40 functions.

@@ -12,7 +12,7 @@ use super::{
     scores,
 };
 use crate::bandwidth::MedianDistance;
-use crate::scale::{Scale, Scaling};
+use crate::scale::{Moments, Scale, Scaling};
 use crate::words::Opt;
 use crate::{
     Chains, ColumnMoments, Device, Empirical, Error, Functions, Gram, Kernel, MeanEmbedding, Points,
@@ -34,6 +34,8 @@ pub struct Problem {
     /// `None` where nothing is known of them.
     pub(super) chains: Option<Chains>,
     scaling: Scaling,
+    /// Means and standard deviations of the columns of the rows that are matched, where these are in memory.
+    pub(super) column_moments: Option<Arc<[Option<Moments>]>>,
     median: Option<MedianDistance>,
     /// The scaled rows that are matched, with the kernel.
     pub(super) samples: Arc<Empirical>,
@@ -223,9 +225,15 @@ impl Problem {
             }
         };
         advice.extend(advice::of_kernel(&kernel, &points, aimed.shares));
+        let column_moments: Option<Arc<[Option<Moments>]>> = match &kind {
+            Kind::Batches(_) | Kind::Gram(_) => None,
+            _ if choose.scale_in_use() == Scale::Sd => Some(scaling.moments().into()),
+            _ => Some(Moments::of_rows(aimed.rows, aimed.shares)?.into()),
+        };
         if !matches!(kind, Kind::Density(_) | Kind::Gram(_)) {
             let chosen = choose.stop.number.filter(|_| choose.method.refine().is_some());
-            advice.extend(advice::of_columns(aimed.rows, aimed.shares, chosen, choose.scale_in_use()));
+            let moments = column_moments.as_deref();
+            advice.extend(advice::of_columns(aimed, moments, chosen, choose.scale_in_use()));
         }
         let to_choose_from = match &other {
             Some(_) => scaled(&scaling, &choose, &rows)?,
@@ -244,8 +252,11 @@ impl Problem {
                 ColumnMoments::of_sample(gathered.moments(), &rows, aimed.shares)
                     .map(|moments| MatchedMoments::new(moments, &scaling, weight))
             }
-            (weight, _) => ColumnMoments::new(aimed.rows, aimed.shares)?
-                .map(|moments| MatchedMoments::new(moments, &scaling, weight)),
+            (weight, _) => match &column_moments {
+                Some(known) => ColumnMoments::of_rows(known, aimed.rows, aimed.shares)?,
+                None => ColumnMoments::new(aimed.rows, aimed.shares)?,
+            }
+            .map(|moments| MatchedMoments::new(moments, &scaling, weight)),
         };
         let choose = choose.within_memory(Size {
             rows: rows.len() + other.as_ref().map_or(0, |(rows, _)| rows.len()),
@@ -263,6 +274,7 @@ impl Problem {
             other,
             chains: None,
             scaling,
+            column_moments,
             median,
             samples: Arc::new(samples),
             matched: Matched { marginals, known: None, moments, functions, fitted },

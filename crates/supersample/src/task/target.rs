@@ -233,7 +233,7 @@ impl Target {
             return Ok(reference);
         }
         let (rows, shares) = self.problem.target_rows();
-        let mut reference = Reference::new(rows.as_slice(), rows.dim(), shares)?;
+        let mut reference = Reference::of_rows(rows, shares, self.problem.column_moments.as_deref())?;
         if let Some(gathered) = self.problem.gathered() {
             reference = reference.with_moments(gathered.moments(), &rows.as_slice()[..rows.dim()]);
         }
