@@ -242,7 +242,7 @@ fn memory_is_estimated_and_limited() {
     let desk = Desk::new();
     desk.write("d.csv", posterior(300));
     let (_, summary) = desk.ran("herd d.csv -n 3 --max-memory 1G -o o.csv");
-    assert!(summary.starts_with("the run needs about 28.0 MiB of memory\nchose 3 of 300 rows"), "{summary}");
+    assert!(summary.starts_with("the run needs about 28.1 MiB of memory\nchose 3 of 300 rows"), "{summary}");
     assert_eq!(
         desk.refused("d.csv -n 3 --max-memory 10M"),
         "the run needs about 28.1 MiB, and --max-memory allows 10.0 MiB; use fewer --columns, or allow more"

@@ -59,8 +59,8 @@ fn look(InfoPlan { draws: plan, choose, .. }: &InfoPlan) -> Result<Info> {
     };
     let kept = survey.rows - if plan.drop_na { survey.incomplete_rows } else { 0 };
     let memory = choose.memory(plan.size(kept, dim, functions.len()));
-    let landmarks = choose.landmarks_of(kept);
-    let work = is_whole.then(|| Work { pairs: choose.kernel_values(kept), landmarks });
+    let landmarks = choose.landmarks_of(kept, dim);
+    let work = is_whole.then(|| Work { pairs: choose.kernel_values(kept, dim), landmarks });
     let draws = if is_whole && is_file && landmarks.is_none() { diagnosis(plan, choose)? } else { None };
     Ok(Info {
         version: version().to_string(),

@@ -37,7 +37,7 @@ pub use self::marginals::Marginals;
 pub use self::moments::ColumnMoments;
 use self::places::Placed;
 pub(crate) use self::places::Places;
-pub(crate) use self::views::Views;
+pub(crate) use self::views::{FEW, Views};
 use crate::linalg::dot;
 use crate::points::expect_rows;
 use crate::sum::{Packed, Precision};

@@ -11,8 +11,8 @@ use super::ColumnMoments;
 use super::places::Places;
 use crate::{Points, Result};
 
-/// Up to so many numbers are kept as they are.
-const FEW: usize = 1 << 22;
+/// Up to so many numbers are kept as they are; more have a form that takes less memory.
+pub(crate) const FEW: usize = 1 << 22;
 
 /// Views of all rows.
 #[derive(Clone, Debug)]

@@ -29,18 +29,18 @@ impl Choose {
         self.compute.pool_rows.or_else(|| self.stop.number.map(default))
     }
 
-    /// Number of kernel values before the first pick, given the number of rows.
+    /// Number of kernel values before the first pick, given the numbers of rows and columns.
     ///
     /// ```
     /// use supersample::task::Choose;
-    /// assert_eq!(Choose::herd(10)?.kernel_values(1000), 499_500.0);
+    /// assert_eq!(Choose::herd(10)?.kernel_values(1000, 5), 499_500.0);
     /// // With 500 landmarks and 1,000 control rows; the candidates are compared with the landmarks too.
-    /// assert_eq!(Choose::herd(10)?.kernel_values(1_000_000), 1e6 * 1500.0 + 2e5 * 500.0);
+    /// assert_eq!(Choose::herd(10)?.kernel_values(1_000_000, 5), 1e6 * 1500.0 + 2e5 * 500.0);
     /// # Ok::<(), supersample::Error>(())
     /// ```
-    pub fn kernel_values(&self, rows: usize) -> f64 {
+    pub fn kernel_values(&self, rows: usize, columns: usize) -> f64 {
         let all = rows as f64;
-        let Some(landmarks) = self.landmarks_of(rows) else { return all * (all - 1.0) / 2.0 };
+        let Some(landmarks) = self.landmarks_of(rows, columns) else { return all * (all - 1.0) / 2.0 };
         let candidates = self.pool_size().unwrap_or(POOL_ROWS).min(rows) as f64;
         all * (landmarks + controls_of(rows)) as f64 + candidates * landmarks as f64
     }
@@ -62,9 +62,10 @@ impl Choose {
     /// # Ok::<(), supersample::Error>(())
     /// ```
     pub fn goes_in_batches(&self, rows: usize) -> bool {
+        let uses_landmarks = self.compute.embedding.uses_landmarks(rows, self.compute.landmarks);
         let needs_all =
             self.method.is_constrained() || self.weights.is_some() || self.compute.device.is_gpu();
-        !needs_all && self.landmarks_of(rows).is_some() && self.pool_size().is_some_and(|drawn| drawn < rows)
+        !needs_all && uses_landmarks && self.pool_size().is_some_and(|drawn| drawn < rows)
     }
 }
 

@@ -92,7 +92,10 @@ impl Target {
         for (errors, cdf) in errors.iter_mut().zip(self.cdfs_at(&subsets)?) {
             *errors = errors.with(Measure::Cdf, cdf);
         }
-        let spaced = errors.pop().unwrap_or_default();
+        let mut spaced = errors.pop().unwrap_or_default();
+        if let Some(mmd) = self.mmd_by_exact_means(&subsets[draws], watch)? {
+            spaced = self.with_equivalents(spaced.with(Measure::Mmd, mmd), &scale);
+        }
         let found = Comparison { random: errors, spaced, standard_errors: None };
         let of_random = scale.standard_error(found.random_mean());
         let standard_errors = of_random.zip(scale.standard_error(found.spaced_mmd()));

@@ -248,7 +248,7 @@ pub(super) fn recall(problem: &Problem, numbers: &[f64]) -> Result<Landmarks> {
     };
     let chosen = |count: usize| landmarks_and_controls(problem, count, &crate::watch::unwatched);
     // Uneven weights leave fewer landmarks than were asked for.
-    let asked = problem.choose.landmark_count(rows).max(count);
+    let asked = problem.choose.landmark_count(rows, problem.rows.dim()).max(count);
     let (landmarks, controls) = match chosen(asked)? {
         (landmarks, _) if landmarks.len() != count && asked != count => chosen(count)?,
         found => found,

@@ -47,7 +47,7 @@ impl Mean {
                 Ok(Mean::Exact(problem.samples.clone()))
             }
             Kind::Landmarks => {
-                let count = problem.choose.landmark_count(problem.samples.points().len());
+                let count = problem.choose.landmark_count(problem.samples.points().len(), problem.rows.dim());
                 Ok(Mean::Landmarks(Arc::new(landmarks::project(problem, count, watch)?)))
             }
             Kind::Batches(_) => Err(Error::NotProjected),

@@ -4,6 +4,7 @@
 use super::landmarks::controls_of;
 use super::{Choose, Method, POOL_ROWS, TargetChoice};
 use crate::columns;
+use crate::part::FEW;
 use crate::scale::Scale;
 use crate::{Error, Precision, RefineOptions, Result};
 
@@ -104,7 +105,7 @@ impl Choose {
     pub fn stream_memory(&self, size: Size) -> Result<u64> {
         let rows = self.stream_rows(size)?;
         let estimate = self.stream_estimate(Size { rows, ..size });
-        Ok(MemoryEstimate { landmarks: self.landmark_count(rows) as u64, ..estimate }.needed())
+        Ok(MemoryEstimate { landmarks: self.landmark_count(rows, size.columns) as u64, ..estimate }.needed())
     }
 
     fn stream_estimate(&self, size: Size) -> MemoryEstimate {
@@ -123,7 +124,7 @@ impl Choose {
             None => Some(self.pool_size().unwrap_or(POOL_ROWS)),
         };
         let needs = |rows: usize| MemoryEstimate {
-            landmarks: self.landmark_count(rows) as u64,
+            landmarks: self.landmark_count(rows, size.columns) as u64,
             ..estimate(self, Size { rows, ..size })
         };
         rows_within(limit.saturating_sub(reading), self.stop.number, most, needs).map_err(|error| match error
@@ -166,7 +167,7 @@ impl Choose {
             (has_scores && target == TargetChoice::Density, has_scores && target == TargetChoice::Corrected);
         // What -n auto measures rows by.
         let measured = if self.stop.add.is_some() { 2 * columns } else { 0 };
-        let landmarks = self.landmarks_of(rows).filter(|_| !is_density);
+        let landmarks = self.landmarks_of(rows, columns).filter(|_| !is_density);
         let number = self.stop.number.unwrap_or(MANY) as u64;
         let set = |refine: &RefineOptions| Set {
             size: number,
@@ -191,6 +192,7 @@ impl Choose {
                 marginals: if has_marginals { columns as u64 } else { 0 },
                 // With at most as many products of columns.
                 moments: if has_moments { 2 * (2 * columns as u64 + 1) } else { 0 },
+                are_apart: self.scale_in_use() != Scale::Pca,
                 // Scores, and the scaled rows with their scores.
                 functions: if is_density { 2 * columns } else { functions + measured } as u64,
             },
@@ -256,6 +258,8 @@ struct MemoryEstimate {
 struct MatchedColumns {
     marginals: u64,
     moments: u64,
+    /// Whether scaled columns are multiples of columns.
+    are_apart: bool,
     functions: u64,
 }
 
@@ -310,12 +314,16 @@ impl MemoryEstimate {
         let taken_out = columns::at_once(size(self.rows), size(self.dim), size(self.threads)) as u64;
         let beside = self.threads.min(self.dim) * if self.is_weighted { 32 } else { 8 };
         each += (taken_out * 8 + beside).max(self.threads.min(20) * 8);
-        // Of each column its values and what is reached with them, its view and that packed; of each moment its view and that
-        // packed; of each function its value too; of the sum the mean and k(x, x).
-        let MatchedColumns { marginals, moments, functions } = self.parts;
+        // Of few columns their values and what is reached with them, their view and that packed, of many a place and a level; of few
+        // moments their view and that packed, of many nothing, if they are functions of the scaled columns; of each function its
+        // value too; of the sum the mean and k(x, x).
+        let MatchedColumns { marginals, moments, functions, are_apart } = self.parts;
+        let is_many = |columns: u64| number == 4 && self.rows.saturating_mul(columns) > FEW as u64;
+        let of_marginals = if is_many(marginals) { 4 + 2 } else { 16 + 8 + number };
+        let of_moments = if is_many(moments / 2) && are_apart { 0 } else { 8 + number };
         let parts = marginals
-            .saturating_mul(16 + 8 + number)
-            .saturating_add(moments.saturating_mul(8 + number))
+            .saturating_mul(of_marginals)
+            .saturating_add(moments.saturating_mul(of_moments))
             .saturating_add(functions.saturating_mul(8 + 8 + number))
             .saturating_add(if self.has_parts() { 16 + 8 * 16 } else { 0 })
             .saturating_mul(self.rows);
@@ -349,7 +357,7 @@ impl MemoryEstimate {
     }
 
     fn has_parts(&self) -> bool {
-        let MatchedColumns { marginals, moments, functions } = self.parts;
+        let MatchedColumns { marginals, moments, functions, .. } = self.parts;
         marginals.max(moments).max(functions) > 0
     }
 
@@ -382,7 +390,7 @@ mod tests {
             weighed: 0,
             chosen: 0,
             landmarks: 0,
-            parts: MatchedColumns { marginals: 0, moments: 0, functions: 0 },
+            parts: MatchedColumns { marginals: 0, moments: 0, functions: 0, are_apart: true },
             is_corrected: false,
             copies: 0,
         }
@@ -408,8 +416,12 @@ mod tests {
         assert_eq!(more(MemoryEstimate { chosen: 1000, ..plain }), 6 * 8 * 1000 * 10);
         assert_eq!(more(MemoryEstimate { landmarks: 1000, ..plain }), 8_000_000 + 2000 * 10 * 40);
         assert_eq!(more(MemoryEstimate { is_weighted: true, ..plain }), 100_000 * (32 + 64 - 16));
-        let parts = MatchedColumns { marginals: 10, moments: 21, functions: 3 };
-        assert_eq!(more(MemoryEstimate { parts, ..plain }), 100_000 * (10 * 28 + 21 * 12 + 3 * 20 + 144));
+        let parts = MatchedColumns { marginals: 10, moments: 42, functions: 3, are_apart: true };
+        assert_eq!(more(MemoryEstimate { parts, ..plain }), 100_000 * (10 * 28 + 42 * 12 + 3 * 20 + 144));
+        let many = MatchedColumns { marginals: 57, moments: 230, functions: 0, are_apart: true };
+        assert_eq!(more(MemoryEstimate { parts: many, ..plain }), 100_000 * (57 * 6 + 144));
+        let mixed = MatchedColumns { are_apart: false, ..many };
+        assert_eq!(more(MemoryEstimate { parts: mixed, ..plain }), 100_000 * (57 * 6 + 230 * 12 + 144));
         // 65 features, a constant and 40 functions.
         let corrected = MemoryEstimate { is_corrected: true, ..plain };
         assert_eq!(more(corrected), 3 * values + 9 * 8 * 106 * 106);

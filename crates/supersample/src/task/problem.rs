@@ -405,7 +405,7 @@ impl Problem {
     /// Number of landmarks of a target that is prepared; `None` if all pairs are compared.
     pub fn landmark_count(&self) -> Option<usize> {
         let rows = if self.gathered().is_some() { self.open_rows() } else { self.rows.len() };
-        self.uses_landmarks().then(|| self.choose.landmark_count(rows))
+        self.uses_landmarks().then(|| self.choose.landmark_count(rows, self.rows.dim()))
     }
 
     /// Number of landmarks behind `numbers` numbers that [`recall`](Self::recall) takes; `None` if all pairs are compared.

@@ -294,7 +294,9 @@ impl Target {
         }
     }
 
-    /// MMD of these rows with the μ that rows are chosen by. Needs no pool of all rows.
+    /// MMD of rows that were taken without a look at μ. Needs no pool of all rows.
+    ///
+    /// By landmarks μ at such rows is too small, by ‖μ − μ̃‖² in the mean over all rows, because μ̃ is a projection. That is added.
     pub(super) fn mmd_by_pool(&self, places: &[usize]) -> Result<f64> {
         let error = match self.candidates.sampled() {
             None => self.candidates.pool.mmd_of_rows(places)?,
@@ -304,7 +306,20 @@ impl Target {
                 Pool::shared(self.embedding(), points)?.mmd_of_rows(&all)?
             }
         };
-        error.ok_or(Error::UnknownNorm)
+        let missed = self.landmarks().and_then(Landmarks::residual).unwrap_or(0.0);
+        let corrected = |error: f64| (error * error - 2.0 * missed * missed).max(0.0).sqrt();
+        error.map(corrected).ok_or(Error::UnknownNorm)
+    }
+
+    /// MMD of rows with their exact μ; `None` where that is known anyway, or where the other rows are not in memory.
+    pub(super) fn mmd_by_exact_means(&self, places: &[usize], watch: Watch) -> Result<Option<f64>> {
+        if self.landmarks().is_none() {
+            return Ok(None);
+        }
+        let points = self.problem.points().select(places)?;
+        let Some(means) = self.mean.exact_at(&points, watch) else { return Ok(None) };
+        let all: Vec<usize> = (0..places.len()).collect();
+        Pool::of_values(self.embedding(), points, means)?.mmd_of_rows(&all)
     }
 
     fn device_check(&self) -> Result<()> {

@@ -172,7 +172,7 @@ impl Problem {
     /// Empty sums for a pass at landmarks and control rows.
     fn pass_at_landmarks(&self, watch: Watch) -> Result<PassSums> {
         let gathered = self.gathered().ok_or(Error::NotProjected)?;
-        let count = self.choose.landmark_count(self.open_rows());
+        let count = self.choose.landmark_count(self.open_rows(), self.rows.dim());
         Ok(PassSums::at_landmarks(self.batching(), landmark_sums(self, gathered, count, watch)?))
     }
 

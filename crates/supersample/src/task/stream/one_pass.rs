@@ -153,8 +153,8 @@ impl Stream {
         };
         let (sample, shares) = settled.sample(&gathered)?;
         let problem = settled.problem(gathered.clone(), &self.choose)?;
-        let landmarks =
-            of_problem(&problem, problem.shares(), self.choose.landmark_count(problem.open_rows()), watch)?;
+        let count = self.choose.landmark_count(problem.open_rows(), problem.rows().dim());
+        let landmarks = of_problem(&problem, problem.shares(), count, watch)?;
         let controls = problem.scaled(gathered.controls())?;
         let sums =
             LandmarkSums::new(problem.kernel().clone(), landmarks, Some(controls), problem.precision())?;
