@@ -18,7 +18,7 @@ const MOMENTS: f64 = 0.08;
 /// Default weight of functions of interest: the same as the joint distribution.
 const FUNCTIONS: f64 = 1.0;
 
-/// Most columns of which swaps gain by more landmarks even if marginals are matched.
+/// Most columns of which swaps gain by more landmarks even if moments are matched.
 const FEW_COLUMNS: usize = 8;
 
 /// Options of a choice of rows: size, method, weights, objective, distance, compute.
@@ -486,13 +486,12 @@ impl Choose {
     }
 
     /// Number of herded rows that need as many landmarks as this choice. Swaps continue until they exploit what
-    /// landmarks miss, so a set needs four landmarks for each row and a herded sequence two. Of many columns, marginals and moments
-    /// leave swaps too little to exploit: `--landmarks 1024` and `2048` have the same MMD at K of `bench/peers/large.py`; with
-    /// `--marginals 0 --moments 0` 0.0091 and 0.0088, and at J 0.0101 and 0.0095.
+    /// landmarks miss, so a set needs four landmarks for each row and a herded sequence two. Moments of many columns leave swaps
+    /// too little to exploit: `--landmarks 1024` and `2048` have the same MMD at K of `bench/peers/large.py`; with `--moments 0`
+    /// 0.0096 and 0.0092, and at J 0.0101 and 0.0095.
     fn demand(&self, columns: usize) -> Option<usize> {
-        let has_parts = self.marginals_weight() > 0.0 || self.moments_weight() > 0.0;
         match self.method {
-            Method::Thin(_) if columns <= FEW_COLUMNS || !has_parts => {
+            Method::Thin(_) if columns <= FEW_COLUMNS || self.moments_weight() == 0.0 => {
                 self.stop.number.map(|number| number.saturating_mul(2))
             }
             _ => self.stop.number,
