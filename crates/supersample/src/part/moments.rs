@@ -142,8 +142,8 @@ impl ColumnMoments {
         Views::Moments(self.of_columns(points)?, points.clone()).points()
     }
 
-    /// The same moments for rows whose columns have been scaled, so that nothing of rows in other units is needed; `None` where
-    /// the scaling mixes columns.
+    /// Moments for rows whose columns have been scaled, so that nothing of rows in other units is needed; `None` where the
+    /// scaling mixes columns.
     pub(crate) fn scaled_by(&self, scaling: &Scaling) -> Option<ColumnMoments> {
         let units = scaling.units()?;
         let Contents { dim, columns, squares, total_unit, products } = &*self.0;

@@ -1,10 +1,13 @@
 //! Kernel of the objective: that of the joint part plus those of the other parts, each times its factor.
 //!
 //! Times v_joint, the sum D² of `part/` is the squared MMD of one kernel, k + Σ fₚ·kₚ with fₚ = weightₚ·v_joint/vₚ.
-//! What each part adds to a kernel row is computed while the row's points are in the cache (`Term`). Without parts the functions of this file are those of the joint kernel.
+//! What each part adds to a kernel row is computed while the row's points are in the cache (`Term`). Without parts the
+//! functions of this file are those of the joint kernel.
 
 use std::borrow::Cow;
 use std::sync::Arc;
+
+use supersample_sum::Term;
 
 use super::{Pool, Preference, Terms};
 use crate::device::Packing;
@@ -13,7 +16,6 @@ use crate::part::{Added, PackedViews};
 use crate::points::expect_rows;
 use crate::sum::{KernelRowMut, Packed, Precision, Scores};
 use crate::{Error, Part, Points, Result};
-use supersample_sum::Term;
 
 /// The parts of a pool, packed for kernel rows, and the terms of the sum.
 #[derive(Clone)]

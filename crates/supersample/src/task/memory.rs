@@ -314,13 +314,14 @@ impl MemoryEstimate {
         let taken_out = columns::at_once(size(self.rows), size(self.dim), size(self.threads)) as u64;
         let beside = self.threads.min(self.dim) * if self.is_weighted { 32 } else { 8 };
         each += (taken_out * 8 + beside).max(self.threads.min(20) * 8);
-        // Of few columns their values and what is reached with them, their view and that packed, of many a place and a level; of few
-        // moments their view and that packed, of many nothing, if they are functions of the scaled columns; of each function its
-        // value too; of the sum the mean and k(x, x).
+        // Of few columns their values and what is reached with them, their view and that packed, of many a place and their view
+        // packed; of few moments their view and that packed, of many half of that. In single precision many take less, but rows that
+        // are spread too widely for it are known only later. Of each function its value too; of the sum the mean and k(x, x).
         let MatchedColumns { marginals, moments, functions, are_apart } = self.parts;
         let is_many = |columns: u64| number == 4 && self.rows.saturating_mul(columns) > FEW as u64;
-        let of_marginals = if is_many(marginals) { 4 + 2 } else { 16 + 8 + number };
-        let of_moments = if is_many(moments / 2) && are_apart { 0 } else { 8 + number };
+        let of_marginals = if is_many(marginals) { 4 + 8 } else { 16 + 8 + number };
+        // There are products of few columns alone: of many, half as many moments as are counted.
+        let of_moments = if is_many(moments / 2) && are_apart { 4 } else { 8 + number };
         let parts = marginals
             .saturating_mul(of_marginals)
             .saturating_add(moments.saturating_mul(of_moments))
@@ -419,9 +420,9 @@ mod tests {
         let parts = MatchedColumns { marginals: 10, moments: 42, functions: 3, are_apart: true };
         assert_eq!(more(MemoryEstimate { parts, ..plain }), 100_000 * (10 * 28 + 42 * 12 + 3 * 20 + 144));
         let many = MatchedColumns { marginals: 57, moments: 230, functions: 0, are_apart: true };
-        assert_eq!(more(MemoryEstimate { parts: many, ..plain }), 100_000 * (57 * 6 + 144));
+        assert_eq!(more(MemoryEstimate { parts: many, ..plain }), 100_000 * (57 * 12 + 230 * 4 + 144));
         let mixed = MatchedColumns { are_apart: false, ..many };
-        assert_eq!(more(MemoryEstimate { parts: mixed, ..plain }), 100_000 * (57 * 6 + 230 * 12 + 144));
+        assert_eq!(more(MemoryEstimate { parts: mixed, ..plain }), 100_000 * (57 * 12 + 230 * 12 + 144));
         // 65 features, a constant and 40 functions.
         let corrected = MemoryEstimate { is_corrected: true, ..plain };
         assert_eq!(more(corrected), 3 * values + 9 * 8 * 106 * 106);
