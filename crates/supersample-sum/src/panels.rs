@@ -13,6 +13,9 @@ pub(crate) const WIDTH: usize = 16;
 /// Rows processed by one thread; more are shared between threads, in an order that does not depend on their number.
 const ROWS_A_THREAD: usize = 1 << 17;
 
+/// Numbers that one thread packs alone.
+const PACKED_ALONE: usize = 1 << 16;
+
 /// Largest error of a kernel value in f32 under [`Precision::Mixed`](crate::Precision::Mixed); above it f64 is used.
 const TOLERATED: f64 = 1e-5;
 
@@ -184,12 +187,13 @@ impl<T: Lane> Panels<T> {
         let has_norms = coordinates.by_products && size_of::<T>() == size_of::<f32>();
         let (len, dim) = (points.len(), points.dim() + usize::from(has_norms));
         let mut data = vec![T::ZERO; len.div_ceil(WIDTH) * WIDTH * dim];
-        let panels = data.chunks_exact_mut(WIDTH * dim).zip(points.as_slice().chunks(WIDTH * points.dim()));
-        for (panel, rows) in panels {
+        let panels = data.par_chunks_exact_mut(WIDTH * dim);
+        let panels = panels.zip(points.as_slice().par_chunks(WIDTH * points.dim()));
+        panels.with_min_len(PACKED_ALONE.div_ceil(WIDTH * dim)).for_each(|(panel, rows)| {
             for (i, row) in rows.chunks_exact(points.dim()).enumerate() {
                 put_point(row, coordinates, &mut panel[i..], WIDTH, has_norms);
             }
-        }
+        });
         Panels { data, len, dim, has_norms }
     }
 
