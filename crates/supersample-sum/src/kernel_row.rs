@@ -13,7 +13,7 @@ use crate::packed::Packed;
 use crate::panels::{Coordinates, Panels, WIDTH};
 use crate::profile::Profile;
 use crate::scores::{Scores, best_of};
-use crate::terms::{Term, Terms};
+use crate::terms::{Term, TermsInLane};
 use crate::tile;
 
 /// The values of either precision, to be written.
@@ -53,8 +53,8 @@ impl KernelRowMut<'_> {
     /// If a term is a function of packed coordinates, which such values do not have.
     pub fn add(&mut self, terms: &[Term<'_>]) {
         match self.again() {
-            ByLane::Mixed(row) => Terms::new(terms).add(0..row.len(), &[], 0, row),
-            ByLane::Double(row) => Terms::new(terms).add(0..row.len(), &[], 0, row),
+            ByLane::Mixed(row) => TermsInLane::new(terms).add(0..row.len(), &[], 0, row),
+            ByLane::Double(row) => TermsInLane::new(terms).add(0..row.len(), &[], 0, row),
         }
     }
 
@@ -109,7 +109,7 @@ impl Task for FillRow<'_> {
     fn run<T: Lane, P: Profile<T>>(self, profile: P, panels: &Panels<T>) {
         let row = T::row(self.row).expect("a row of the precision of the points");
         assert_eq!(row.len(), panels.len);
-        let (y, terms) = (&panels.point(self.y, self.coordinates)[..], Terms::new(self.terms));
+        let (y, terms) = (&panels.point(self.y, self.coordinates)[..], TermsInLane::new(self.terms));
         over_chunks(row, &panels.data, y.len(), row_value(y.len()), &|start, row, panels| {
             dispatch!(level(), simd => tile::fill_row(simd, profile, panels, y, None, row));
             terms.add(start..start + row.len(), panels, y.len(), row);
@@ -131,7 +131,7 @@ impl Task for KeepRowAndArgmax<'_> {
         let KeepRowAndArgmax { row: FillRow { coordinates, y, terms, row }, weight, sums, scores } = self;
         let row = T::row(row).expect("a row of the precision of the points");
         assert_eq!(row.len(), panels.len);
-        let (y, terms) = (&panels.point(y, coordinates)[..], Terms::new(terms));
+        let (y, terms) = (&panels.point(y, coordinates)[..], TermsInLane::new(terms));
         let cost = row_value(y.len());
         let best = over_paired_chunks(sums, row, &panels.data, y.len(), cost, &|start, sums, row, panels| {
             dispatch!(level(), simd => {

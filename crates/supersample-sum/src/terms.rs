@@ -1,4 +1,4 @@
-//! Terms that are added to a kernel row while its points are in the cache: other kernels of the same points.
+//! TermsInLane that are added to a kernel row while its points are in the cache: other kernels of the same points.
 //!
 //! A kernel row reads every number of every point, and of many wide points these come from memory. So what is added is
 //! computed block by block, right after the kernel itself, and in a form that reads little: a quadratic function of the
@@ -174,22 +174,22 @@ fn add_quadratic<S: Simd, T: Lane>(
     }
 }
 
-/// Terms with their numbers in the lane of the row.
-pub(crate) struct Terms<'a, T> {
+/// TermsInLane with their numbers in the lane of the row.
+pub(crate) struct TermsInLane<'a, T> {
     terms: &'a [Term<'a>],
     /// Of each quadratic function, the two factors of each coordinate.
     factors: Vec<Vec<[T; 2]>>,
 }
 
-impl<'a, T: Lane> Terms<'a, T> {
-    pub(crate) fn new(terms: &'a [Term<'a>]) -> Terms<'a, T> {
+impl<'a, T: Lane> TermsInLane<'a, T> {
+    pub(crate) fn new(terms: &'a [Term<'a>]) -> TermsInLane<'a, T> {
         let factors = |term: &Term<'_>| match term {
             Term::Quadratic(Quadratic { linear, square, .. }) => {
                 linear.iter().zip(square).map(|(a, b)| [T::from_f64(*a), T::from_f64(*b)]).collect()
             }
             _ => Vec::new(),
         };
-        Terms { terms, factors: terms.iter().map(factors).collect() }
+        TermsInLane { terms, factors: terms.iter().map(factors).collect() }
     }
 
     /// Adds the terms to the row of the points of a range that begins a panel; `panels` are those of the range, of `dim`

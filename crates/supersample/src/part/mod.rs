@@ -269,8 +269,7 @@ impl Part {
                 Added::Levels(places.row(row).map(Levels::of).collect(), factor)
             }
             (PackedViews::Quadratic, Views::Moments(moments, points)) => {
-                let of = moments.quadratic(points.row(row), factor, rows.coordinates());
-                Added::Quadratic(of.expect("there are no products"))
+                Added::Quadratic(moments.quadratic(points.row(row), factor, rows.coordinates()))
             }
             _ => Added::Numbers(self.view(row), factor),
         }

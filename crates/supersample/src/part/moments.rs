@@ -161,13 +161,13 @@ impl ColumnMoments {
         })))
     }
 
-    /// The kernel between a row and any other, times `factor`, as a function of the other's packed coordinates; `None` where products
-    /// are matched too.
-    pub(super) fn quadratic(&self, row: &[f64], factor: f64, coordinates: &Coordinates) -> Option<Quadratic> {
-        let Contents { dim, columns, total_unit, products, .. } = &*self.0;
-        if !products.is_empty() {
-            return None;
-        }
+    /// The kernel between a row and any other, times `factor`, as a function of the other's packed coordinates.
+    ///
+    /// # Panics
+    /// If it is not [quadratic](Self::is_quadratic).
+    pub(super) fn quadratic(&self, row: &[f64], factor: f64, coordinates: &Coordinates) -> Quadratic {
+        assert!(self.is_quadratic(), "products of columns are no function of one column each");
+        let Contents { dim, columns, total_unit, .. } = &*self.0;
         let [of_mean, of_square, of_total, _] = self.roots();
         let z: Vec<f64> = columns.iter().map(|column| column.standardised(row)).collect();
         let of_total = if *total_unit > 0.0 { (of_total / total_unit).powi(2) } else { 0.0 };
@@ -183,10 +183,10 @@ impl ColumnMoments {
             of.linear[index] = slope * (a + 2.0 * b * start);
             of.square[index] = slope * slope * b;
         }
-        Some(of)
+        of
     }
 
-    /// Whether [`quadratic`](Self::quadratic) has all of the kernel.
+    /// Whether the kernel is a sum over the columns of quadratic functions: no products of columns are matched.
     pub(super) fn is_quadratic(&self) -> bool {
         self.0.products.is_empty()
     }

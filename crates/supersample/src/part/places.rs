@@ -201,7 +201,7 @@ impl Places {
         let untied = OnceLock::new();
         let of_column = |_, column: &mut [i64]| {
             let (own, places) = sorted_places(column, shares, some)?;
-            let terms = || Arc::new(Terms::of(&own, varying, have_weight));
+            let terms = || Arc::new(MeanTerms::of(&own, varying, have_weight));
             let terms = match own {
                 Steps::Equal(_) => untied.get_or_init(terms).clone(),
                 _ => terms(),
@@ -209,7 +209,7 @@ impl Places {
             Some((own, places, terms))
         };
         by_blocks(rows.as_slice(), rows.dim(), key, of_column, |some| {
-            let some: Vec<(Steps, Vec<u32>, Arc<Terms>)> = some.into_iter().flatten().collect();
+            let some: Vec<(Steps, Vec<u32>, Arc<MeanTerms>)> = some.into_iter().flatten().collect();
             means.par_chunks_mut(ROWS).enumerate().for_each(|(at, means)| {
                 for (_, places, terms) in &some {
                     let places = &places[at * ROWS..];
@@ -272,7 +272,7 @@ impl Places {
 }
 
 /// What a row adds to the mean of −|u − V|/2 over the columns, by its place in one of them.
-struct Terms {
+struct MeanTerms {
     /// At each value.
     at: Vec<f64>,
     /// Before each value, where there are rows without weight.
@@ -280,8 +280,8 @@ struct Terms {
     single_draw: f64,
 }
 
-impl Terms {
-    fn of(steps: &Steps, columns: f64, have_weight: bool) -> Terms {
+impl MeanTerms {
+    fn of(steps: &Steps, columns: f64, have_weight: bool) -> MeanTerms {
         let integrals = steps.integrals();
         let term = |place: std::result::Result<usize, usize>| {
             let At { u, below } = steps.at(Steps::place(place), &integrals);
@@ -290,7 +290,7 @@ impl Terms {
         let at = (0..steps.count()).map(|k| term(Ok(k))).collect();
         let gaps = if have_weight { 0 } else { steps.count() + 1 };
         let before = (0..gaps).map(|k| term(Err(k))).collect();
-        Terms { at, before, single_draw: steps.single_draw(&integrals) }
+        MeanTerms { at, before, single_draw: steps.single_draw(&integrals) }
     }
 
     fn at(&self, place: u32) -> f64 {

@@ -308,12 +308,12 @@ impl MemoryEstimate {
             // μ, w and how often each row is chosen, the current kernel row, k(x, x), and which rows may be chosen.
             each += 8 + 8 + 4 + number + 8 + 9 + if set.is_grouped { 24 } else { 0 };
         }
-        // Columns are sorted for their quantiles and distribution functions, each thread with as much beside its column and more
+        // Columns are sorted for their quantiles and distribution functions, each thread with a second buffer as long as its column, or more
         // with weights, and random rows are drawn from a list of all.
         let size = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
         let taken_out = columns::at_once(size(self.rows), size(self.dim), size(self.threads)) as u64;
-        let beside = self.threads.min(self.dim) * if self.is_weighted { 32 } else { 8 };
-        each += (taken_out * 8 + beside).max(self.threads.min(20) * 8);
+        let scratch = self.threads.min(self.dim) * if self.is_weighted { 32 } else { 8 };
+        each += (taken_out * 8 + scratch).max(self.threads.min(20) * 8);
         // Of few columns their values and what is reached with them, their view and that packed, of many a place and their view
         // packed; of few moments their view and that packed, of many half of that. In single precision many take less, but rows that
         // are spread too widely for it are known only later. Of each function its value too; of the sum the mean and k(x, x).
