@@ -19,7 +19,7 @@ const MOMENTS: f64 = 0.08;
 const FUNCTIONS: f64 = 1.0;
 
 /// Most columns of which swaps gain by more landmarks even if moments are matched.
-const FEW_COLUMNS: usize = 8;
+const FEW_COLUMNS: usize = 16;
 
 /// Options of a choice of rows: size, method, weights, objective, distance, compute.
 ///
